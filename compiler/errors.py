@@ -151,6 +151,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4063": "a function that untrusted text may not call",
     "NEEL4064": "what untrusted text may not do",
     "NEEL4130": "a stream without end",
+    "NEEL4131": "state that grows without bound",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

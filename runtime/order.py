@@ -78,11 +78,23 @@ def first_pieces(keys: list[pa.Array]) -> Ints:
     >>> first_pieces([pa.array(["a", "b", "a", None, "a"]), pa.array([1, 1, 1, 1, 2])]).tolist()
     [0, 1, 0, 3, 4]
     """
-    codes = np.zeros(len(keys[0]), dtype=np.int64)
-    for key in keys:
-        _, codes = np.unique(codes * len(codes) + _codes(key), return_inverse=True)
+    codes = key_codes(keys, len(keys[0]))
     _, first, group = np.unique(codes, return_index=True, return_inverse=True)
     return first[group].astype(np.int64, copy=False)
+
+
+def key_codes(keys: Sequence[pa.Array], count: int) -> Ints:
+    """Of `count` rows, a number for the key of each: equal ones have the same.
+
+    >>> key_codes([pa.array(["a", "b", "a", None]), pa.array([1, 1, 2, 1])], 4).tolist()
+    [0, 2, 1, 3]
+    """
+    codes = np.zeros(count, dtype=np.int64)
+    for place, key in enumerate(keys):
+        codes = codes * count + _codes(key)
+        if place:
+            _, codes = np.unique(codes, return_inverse=True)
+    return codes
 
 
 def _codes(column: pa.Array) -> Ints:

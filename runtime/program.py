@@ -785,6 +785,40 @@ class ImpreciseProgram(PatternProgram):
         return self.keys[-1:] == (CHUNK,)
 
 
+# Programs for streams without end.
+
+
+@dataclass(frozen=True)
+class Emission:
+    """When a match is sure: when the watermark has reached the latest of the times that are listed here. With
+    none, as soon as its events have come.
+
+    `window`: its start plus the window; with a window of EVENTS, when as many are known. `end`: its end.
+    `before`: for each of these groups of variables, the instant before the first of their events starts: a
+    negation looks no further. `compared`: two ways can lead to one match, so what was sure before is found
+    again, and compared."""
+
+    window: bool = False
+    end: bool = False
+    before: tuple[tuple[EventName, ...], ...] = ()
+    compared: bool = False
+
+    @property
+    def is_immediate(self) -> bool:
+        return not (self.window or self.end or self.before)
+
+
+@dataclass(frozen=True)
+class StreamedPattern:
+    """A program whose matches are emitted as soon as they are sure. No match is longer than `window`, a
+    time of the program's clock, or holds more than `events`: one of them is not None."""
+
+    program: PatternProgram
+    emission: Emission = Emission()
+    window: int | None = None
+    events: int | None = None
+
+
 # The aggregates over lists that kernels can compute. The compiler looks here: it does not load NumPy.
 
 FOLDS = frozenset(

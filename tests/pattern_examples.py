@@ -5,9 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.rule import PartRule, PatternBatch
 from neelc.program import bind
+from neelc.runtime.program import PatternProgram
 from neelc.source import Source
 from neelc.syntax import script
 
@@ -47,3 +51,8 @@ def after(rule: PartRule, text: str, head: str = STREAM) -> str | None:
 def imprecise_query(text: str) -> Match:
     """The bound query `PATTERN text` over events with imprecise times."""
     return query(text, IMPRECISE)
+
+
+def kernel_program(match: Match) -> PatternProgram:
+    """The program of a query for the kernel."""
+    return kernel_plan(match, partition_keys(match), unit_of(match)).program

@@ -399,6 +399,13 @@ class UnsupportedQuery(Exception):
         self.span = span
 
 
+class UnboundedState(UnsupportedQuery):
+    """A query over a stream without end that would keep ever more events."""
+
+    code = "NEEL4131"
+    hint = "add WITHIN, such as WITHIN 1 HOUR: what is older is forgotten"
+
+
 class TooManyRows(UnsupportedQuery):
     """A result that is larger than what is allowed, by the estimate."""
 

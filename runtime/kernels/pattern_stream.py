@@ -1,0 +1,322 @@
+"""Patterns over streams without end: the kernel that finds matches in batches finds them here too, among the
+events that are kept and the new ones; what is emitted are the matches that are sure now and were not before.
+
+A match is sure when no event that has yet to come can take it back. A match of a pattern without a negation
+is sure at once; others when the watermark has passed their scopes: `Emission` says which. Since all events
+up to the watermark are known, a match that was sure at an earlier call was found by that call, and is not
+emitted again:
+
+    sure(now) and not (all its events had come before, and sure(before))
+
+Kept are the events that a match may have, or be spoiled by, that is not sure yet: those that start less
+than a window before the watermark, or two windows where the pattern looks back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine, names, numbers
+from neelc.runtime.kernels.frontier import EventLists, distinct
+from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
+from neelc.runtime.kernels.matching import Piece, matches, united_columns
+from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
+from neelc.runtime.order import key_codes
+from neelc.runtime.program import Emission, PatternProgram, StreamedPattern
+from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
+from neelc.runtime.user_functions import Function
+from neelc.runtime.worker import MOST_MATCHES, explained
+
+EVENTS = "events"
+
+
+@dataclass(frozen=True)
+class PatternStream:
+    """The matches of a program, as a kernel for streams. More than `most_matches` in one call are a
+    failure."""
+
+    streamed: StreamedPattern
+    most_matches: int = MOST_MATCHES
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+    @property
+    def program(self) -> PatternProgram:
+        return self.streamed.program
+
+    @property
+    def emission(self) -> Emission:
+        return self.streamed.emission
+
+    def advance(
+        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
+    ) -> StreamStep:
+        kept = memory.tables.get(EVENTS, ())
+        if not kept and not rows:
+            return StreamStep()
+        with explained(context_of(self.program)):
+            known = _ordered(self.program, kept, rows)
+            results = list(self._results(known, move))
+            left = known.rows(_needed(self.streamed, known, move.now))
+        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), self._wake(left, move.now))
+
+    def _results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
+        active = known.rows(_active(self.streamed, known, move))
+        if not len(active.columns.start):
+            return
+        schema = output_schema(self.program, active.columns.schema)
+        for piece in in_larger_pieces(self._pieces(active, move)):
+            yield from gather(schema, self.program, active.columns, piece)
+
+    def _pieces(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
+        if self.emission.compared:
+            yield from self._compared(known, move)
+            return
+        surely = Surely(self.streamed, known)
+        for piece in self._matches(known):
+            was_sure = _are_old(piece, known) & surely(piece, move.before)
+            yield _chosen(piece, surely(piece, move.now) & ~was_sure)
+
+    def _compared(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
+        """Of the matches that are sure, those that were not found among the old events."""
+        surely = Surely(self.streamed, known)
+        now = [_chosen(piece, surely(piece, move.now)) for piece in self._matches(known)]
+        places = np.flatnonzero(~known.is_new)
+        old = known.rows(~known.is_new)
+        sure_then = Surely(self.streamed, old)
+        before = [_chosen(piece, sure_then(piece, move.before)) for piece in self._matches(old)]
+        pieces = [{name: _moved(column, places) for name, column in piece.items()} for piece in before]
+        count = sum(map(count_of, pieces))
+        whole = [piece for piece in (*pieces, *now) if count_of(piece)]
+        if not whole:
+            return
+        united = {name: united_columns([piece[name] for piece in whole]) for name in whole[0]}
+        first, _ = distinct(
+            [column.codes() if isinstance(column, EventLists) else column for column in united.values()]
+        )
+        yield _taken(united, np.sort(first[first >= count]))
+
+    def _matches(self, known: KnownEvents) -> Iterator[Piece]:
+        if not len(known.columns.start):
+            return
+        heads = known.heads
+        everywhere = np.full(len(heads), FIRST_TIME), np.full(len(heads), LAST_TIME)
+        rows = SearchRows(known.columns, heads, *everywhere)
+        events = events_of(self.program, rows, self.functions)
+        yield from matches(self.program, events, most_matches=self.most_matches)
+
+    def _wake(self, left: KnownEvents, now: int) -> int | None:
+        """With something pending, whenever the watermark moves; else when nothing is needed any more."""
+        start = left.columns.start
+        if not len(start):
+            return None
+        if not self.emission.is_immediate:
+            return now + 1
+        keep = _keep(self.streamed)
+        return None if keep is None else int(start.max()) + keep
+
+
+# The events that are known.
+
+
+@dataclass(frozen=True, eq=False)
+class KnownEvents:
+    """Events, the rows of each key together and in the order of time; `key` numbers the keys, not without
+    gaps."""
+
+    columns: Columns
+    key: Ints
+    is_new: Bools
+
+    @property
+    def heads(self) -> Ints:
+        return np.flatnonzero(np.diff(self.key, prepend=-1)).astype(np.int64, copy=False)
+
+    def rows(self, chosen: Bools) -> KnownEvents:
+        if chosen.all():
+            return self
+        places = np.flatnonzero(chosen)
+        return KnownEvents(self.columns.take(places), self.key[places], self.is_new[places])
+
+    def batches(self) -> tuple[pa.RecordBatch, ...]:
+        count = len(self.columns.start)
+        if not count:
+            return ()
+        schema = self.columns.schema
+        arrays = [_typed(self.columns.arrays[field.name], field.type) for field in schema]
+        return (pa.RecordBatch.from_arrays(arrays, schema=schema),)
+
+
+def _typed(array: pa.Array, type: pa.DataType) -> pa.Array:
+    return array if array.type == type else array.cast(type)
+
+
+def _ordered(
+    program: PatternProgram, kept: Sequence[pa.RecordBatch], new: Sequence[pa.RecordBatch]
+) -> KnownEvents:
+    """All events, in order."""
+    used = list(names(program))
+    parts = [batch.select(used) for batch in (*kept, *new)]
+    columns = combine(program, parts)
+    count = len(columns.start)
+    is_new = np.arange(count) >= sum(part.num_rows for part in kept)
+    key = key_codes([columns.arrays[name] for name in program.keys], count)
+    order = np.lexsort((columns.start, key))
+    return KnownEvents(columns.take(order), key[order], is_new[order])
+
+
+def _keep(streamed: StreamedPattern) -> int | None:
+    """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
+    such time."""
+    if streamed.window is None:
+        return None
+    return 2 * streamed.window if streamed.program.looks_back else streamed.window
+
+
+def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
+    """The events that matches may have, or be spoiled by, that are not sure yet."""
+    start = known.columns.start
+    keep = _keep(streamed)
+    if keep is not None:
+        return start > max(now, FIRST_TIME + keep) - keep
+    assert streamed.events is not None, "without a window, nothing could ever be forgotten"
+    # A window of EVENTS that reaches beyond the watermark has fewer of them before.
+    most = 2 * streamed.events if streamed.program.looks_back else streamed.events
+    return (start > now) | (_known_from(known, now) <= most)
+
+
+def _known_from(known: KnownEvents, watermark: int) -> Ints:
+    """How many events up to the watermark the key of each event has from the instant of that event on."""
+    start = known.columns.start
+    of_key = numbers(known.heads, len(start))
+    passed = np.cumsum(start <= watermark, dtype=np.int64)
+    last = np.append(known.heads[1:], len(start)) - 1
+    found: Ints = passed[last][of_key] - _before(passed, start, of_key)
+    return found
+
+
+def _before(passed: Ints, start: Ints, of_key: Ints) -> Ints:
+    """How many of the rows that `passed` counts come before each instant: simultaneous events are one
+    step."""
+    count = len(start)
+    begins = np.ones(count, dtype=np.bool_)
+    begins[1:] = (start[1:] != start[:-1]) | (of_key[1:] != of_key[:-1])
+    first = np.maximum.accumulate(np.where(begins, np.arange(count), 0))
+    return np.where(first > 0, passed[np.maximum(first - 1, 0)], 0)
+
+
+def _active(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) -> Bools:
+    """The events of keys in which a match can have become sure: there are new events, or old ones that the
+    watermark passes now."""
+    start, emission = known.columns.start, streamed.emission
+    touched = known.is_new.copy()
+    if emission.end or emission.before:
+        touched |= (start > move.before) & (start - 1 <= move.now)
+        if known.columns.end is not start:
+            touched |= (known.columns.end > move.before) & (known.columns.end <= move.now)
+    if emission.window and streamed.window is None:
+        touched[:] = True
+    elif emission.window and streamed.window is not None:
+        passed = start + streamed.window
+        touched |= (passed > move.before) & (passed <= move.now)
+    if touched.all():
+        return touched
+    of_key = numbers(known.heads, len(start))
+    found = np.zeros(len(known.heads), dtype=np.bool_)
+    found[of_key[touched]] = True
+    return found[of_key]
+
+
+# When matches are sure.
+
+
+@dataclass(frozen=True)
+class Surely:
+    """Whether matches among events are sure at a watermark."""
+
+    streamed: StreamedPattern
+    known: KnownEvents
+
+    def __call__(self, piece: Piece, watermark: int) -> Bools:
+        count, emission = count_of(piece), self.streamed.emission
+        sure = np.ones(count, dtype=np.bool_)
+        for group in emission.before:
+            # A group that is absent bounds no negation of this match.
+            least, present = self._least({name: piece[name] for name in group}, count)
+            sure &= ~present | (least - 1 <= watermark)
+        if emission.end:
+            sure &= self._end(piece, count) <= watermark
+        if emission.window:
+            sure &= self._is_past(piece, count, watermark)
+        return sure
+
+    def _is_past(self, piece: Piece, count: int, watermark: int) -> Bools:
+        """Whether a window from the start of each match on has passed."""
+        if self.streamed.window is not None:
+            least, _ = self._least(piece, count)
+            return least + self.streamed.window <= watermark
+        first = self._first(piece, count)
+        return _known_from(self.known, watermark)[first] >= (self.streamed.events or 0)
+
+    def _least(self, piece: Piece, count: int) -> tuple[Ints, Bools]:
+        """When the first event of each match starts, and whether there is one."""
+        least = np.full(count, LAST_TIME, dtype=np.int64)
+        present = np.zeros(count, dtype=np.bool_)
+        for row, event in _events(piece):
+            np.minimum.at(least, row, self.known.columns.start[event])
+            present[row] = True
+        return least, present
+
+    def _first(self, piece: Piece, count: int) -> Ints:
+        """The first event of each match: events are in the order of time."""
+        first = np.full(count, LAST_TIME, dtype=np.int64)
+        for row, event in _events(piece):
+            np.minimum.at(first, row, event)
+        return first
+
+    def _end(self, piece: Piece, count: int) -> Ints:
+        end = np.full(count, FIRST_TIME, dtype=np.int64)
+        for row, event in _events(piece):
+            np.maximum.at(end, row, self.known.columns.end[event])
+        return end
+
+
+def _events(piece: Piece) -> Iterator[tuple[Ints, Ints]]:
+    """All events of matches, column by column, each with the row of its match."""
+    for column in piece.values():
+        if isinstance(column, EventLists):
+            row, place = column.row_and_place()
+            event = column.pool[place]
+        else:
+            row, event = np.arange(len(column)), column
+        yield row[event >= 0], event[event >= 0]
+
+
+def _are_old(piece: Piece, known: KnownEvents) -> Bools:
+    """The matches all of whose events had come before."""
+    old = np.ones(count_of(piece), dtype=np.bool_)
+    for row, event in _events(piece):
+        old[row[known.is_new[event]]] = False
+    return old
+
+
+def _chosen(piece: Piece, rows: Bools) -> Piece:
+    return piece if rows.all() else _taken(piece, np.flatnonzero(rows))
+
+
+def _taken(piece: Piece, rows: Ints) -> Piece:
+    return {
+        name: column.take(rows) if isinstance(column, EventLists) else column[rows]
+        for name, column in piece.items()
+    }
+
+
+def _moved(column: Ints | EventLists, places: Ints) -> Ints | EventLists:
+    """Events by their places among all, given those among some of them."""
+    if isinstance(column, EventLists):
+        pool = np.where(column.pool < 0, column.pool, places[column.pool])
+        return replace(column, pool=pool)
+    return np.where(column < 0, column, places[column])

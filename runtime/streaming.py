@@ -1,0 +1,292 @@
+"""Kernels over streams without end: events come in micro-batches, and what later matches need is kept between
+them.
+
+Events are grouped by bucket, a hash of their key, not by key: one call sees all keys of a bucket, reads one
+value of state and writes one. For Spark a bucket's events are a few rows of bytes:
+
+    events -pack-> Arrow bytes for each bucket -bucket_function-> results as Arrow bytes -unpack-> rows
+
+so nothing is lost or slowed down on its way through pandas, which Spark's stateful functions require.
+
+A kernel for streams is a pure function, `StreamKernel.advance`: from what was kept, the new rows and how
+far the watermark has moved, to results, what is kept now, and when it must be called again. An event is
+late if it starts at the watermark or before when it comes: it takes no part, and is counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.failures import MEMORY, STATE, FailureDetails, KernelFailure
+from neelc.runtime.worker import Batches
+
+# What kernels for streams are.
+
+
+@dataclass(frozen=True)
+class WatermarkMove:
+    """How far a stream is known, in numbers of a kernel's clock: all events that start at `before` or earlier
+    had come when the kernel was called last, and all that start at `now` or earlier have come now. New events
+    start after `now`."""
+
+    before: int
+    now: int
+
+
+@dataclass(frozen=True, eq=False)
+class StreamMemory:
+    """What a kernel keeps between two calls: `facts` that JSON can write, and `tables` of rows."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, tuple[pa.RecordBatch, ...]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.facts and not self.rows
+
+    @property
+    def rows(self) -> int:
+        return sum(part.num_rows for parts in self.tables.values() for part in parts)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamStep:
+    """What a call gives: results, what is kept, and the watermark at which the kernel must be called even
+    if no new rows have come, None if never."""
+
+    results: Sequence[pa.RecordBatch] = ()
+    memory: StreamMemory = field(default_factory=StreamMemory)
+    wake: int | None = None
+
+
+class StreamKernel(Protocol):
+    """A program that runs over micro-batches: a value, which is pickled to workers."""
+
+    def advance(
+        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
+    ) -> StreamStep:
+        """Results that are sure now and were not before. `rows` are new, in any order, and none is late; each
+        has `start`, its time in numbers of the clock."""
+
+
+@dataclass(frozen=True)
+class StreamProgram:
+    """A kernel, and how Spark runs it. A unit of the kernel's clock has `micros` microseconds. `identity`
+    is what the state depends on, part by part: state that another query has written is not read."""
+
+    kernel: StreamKernel
+    micros: int = 1
+    identity: tuple[tuple[str, str], ...] = ()
+
+    def watermark(self, milliseconds: int) -> int:
+        """Spark's watermark as a number of the clock: whatever starts then or before has come. Spark's first
+        watermark is 0: then nothing is known yet.
+
+        >>> StreamProgram(None, micros=1_000_000).watermark(2_999)
+        2
+        >>> StreamProgram(None).watermark(0) == FIRST_TIME
+        True
+        """
+        return FIRST_TIME if milliseconds <= 0 else milliseconds * 1000 // self.micros
+
+    def timeout(self, wake: int) -> int:
+        """The time, in milliseconds, that Spark's watermark must have passed for the kernel's to reach
+        `wake`."""
+        return -(-wake * self.micros // 1000) - 1
+
+
+# One bucket, one micro-batch.
+
+
+@dataclass(frozen=True, eq=False)
+class BucketCall:
+    """What became of a bucket's micro-batch: the numbers are for people."""
+
+    step: StreamStep
+    watermark: int
+    events: int
+    late: int
+
+    @property
+    def matches(self) -> int:
+        return sum(batch.num_rows for batch in self.step.results)
+
+
+def called(
+    program: StreamProgram, memory: StreamMemory, before: int, rows: Iterable[pa.RecordBatch], now: int
+) -> BucketCall:
+    """Call the kernel with rows as they come, late ones among them. Watermarks do not fall."""
+    now = max(before, now)
+    batches = [batch for batch in rows if batch.num_rows]
+    on_time = [batch.filter(pc.greater(batch["start"], now)) for batch in batches]
+    on_time = [batch for batch in on_time if batch.num_rows]
+    step = program.kernel.advance(memory, on_time, WatermarkMove(before, now))
+    events = sum(batch.num_rows for batch in batches)
+    return BucketCall(step, now, events, events - sum(batch.num_rows for batch in on_time))
+
+
+# State as bytes: a line of JSON, then the tables as streams of Arrow, one after the other.
+
+FORMAT = 2
+MOST_BYTES = (1 << 31) - (1 << 20)
+"""Of one value that Spark can hold."""
+
+
+def memory_to_bytes(
+    memory: StreamMemory, watermark: int, identity: tuple[tuple[str, str], ...] = ()
+) -> bytes:
+    """What is kept, for `memory_from_bytes`."""
+    written = {name: _ipc(parts) for name, parts in memory.tables.items() if parts}
+    header = {
+        "format": FORMAT,
+        "watermark": watermark,
+        "identity": identity,
+        "facts": memory.facts,
+        "tables": {name: len(data) for name, data in written.items()},
+    }
+    data = b"".join([json.dumps(header).encode(), b"\n", *written.values()])
+    if len(data) > MOST_BYTES:
+        message = f"the state of one bucket has {len(data):,} bytes, more than 2 GiB: use more buckets"
+        raise KernelFailure(FailureDetails(MEMORY, message))
+    return data
+
+
+def memory_from_bytes(data: bytes, identity: tuple[tuple[str, str], ...] = ()) -> tuple[StreamMemory, int]:
+    """What was kept, and the watermark of that time; `identity` is that of the query that reads it."""
+    end = data.index(b"\n") + 1
+    header = json.loads(data[:end])
+    if header["format"] != FORMAT:
+        message = f"the state has format {header['format']}, and this neelc reads format {FORMAT}"
+        raise KernelFailure(FailureDetails(STATE, message))
+    _refuse_another(dict(header["identity"]), dict(identity))
+    buffer, tables = pa.py_buffer(data), {}
+    for name, size in header["tables"].items():
+        tables[name] = tuple(pa.ipc.open_stream(buffer[end : end + size]))
+        end += size
+    return StreamMemory(header["facts"], tables), header["watermark"]
+
+
+def _refuse_another(written: Mapping[str, str], read: Mapping[str, str]) -> None:
+    """State that belongs to another query is refused, with what differs."""
+    changed = [part for part in {**written, **read} if written.get(part) != read.get(part)]
+    if changed:
+        what = "; ".join(f"{part}: was {written.get(part)}, is {read.get(part)}" for part in changed)
+        message = (
+            f"the checkpoint was written by another query. {what}. "
+            "Start with a new checkpoint, or restore the query"
+        )
+        raise KernelFailure(FailureDetails(STATE, message))
+
+
+def _ipc(parts: Sequence[pa.RecordBatch]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, parts[0].schema) as stream:
+        for part in parts:
+            stream.write_batch(part)
+    return bytes(sink.getvalue())
+
+
+# On Spark.
+
+PACKED = "bucket INT, until TIMESTAMP, data BINARY"
+CALLED = "data BINARY, events BIGINT, late BIGINT, matches BIGINT, kept BIGINT, kept_bytes BIGINT"
+KEPT = "memory BINARY"
+"""The columns of packed events, of what calls give, and of the state."""
+METRICS = ("events", "late", "matches", "kept", "kept_bytes")
+"""The numbers of each micro-batch, for `StreamingQueryProgress`."""
+WATERMARKED = {"spark.watermarkDelayMs": 0}
+"""Metadata of a column that the watermark is of. Python code makes Spark forget which one that is, though the
+watermark is still tracked where it was declared."""
+UNTIL = 9_214_646_400_000_000
+"""In the year 2262, the last that pandas knows: Spark never takes a packed row for late."""
+ROWS_IN_PACK = 200_000
+BYTES_IN_PACK = 1 << 26
+
+
+def pack(batches: Batches) -> Batches:
+    """The events of each bucket as bytes. Each batch has `bucket`."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        is_many = sum(one.num_rows for one in waiting) >= ROWS_IN_PACK
+        if is_many or sum(one.nbytes for one in waiting) >= BYTES_IN_PACK:
+            yield from _packed(waiting)
+            waiting = []
+    yield from _packed(waiting)
+
+
+def _packed(batches: Sequence[pa.RecordBatch]) -> Batches:
+    rows = pa.Table.from_batches(batches).combine_chunks() if batches else None
+    if rows is None or not rows.num_rows:
+        return
+    bucket = rows["bucket"].to_numpy()
+    order = np.argsort(bucket, kind="stable")
+    rows, bucket = rows.drop_columns(["bucket"]).take(pa.array(order)), bucket[order]
+    heads = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
+    sizes = np.diff(heads, append=len(bucket))
+    for head, size in zip(heads.tolist(), sizes.tolist(), strict=True):
+        data = _ipc(rows.slice(head, size).combine_chunks().to_batches())
+        arrays = [
+            pa.array([bucket[head]], pa.int32()),
+            pa.array([UNTIL], pa.timestamp("us", tz="UTC")),
+            pa.array([data], pa.binary()),
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=["bucket", "until", "data"])
+
+
+def unpack(batches: Batches) -> Batches:
+    """The results that calls gave, as rows."""
+    for batch in batches:
+        for data in batch["data"]:
+            yield from pa.ipc.open_stream(data.as_buffer())
+
+
+def bucket_function(program: StreamProgram) -> Callable[[Any, Iterator[Any], Any], Iterator[Any]]:
+    """What `applyInPandasWithState` calls with the packed events of a bucket and its state."""
+
+    def call(_: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        rows = (batch for frame in frames for data in frame["data"] for batch in pa.ipc.open_stream(data))
+        memory, before = StreamMemory(), FIRST_TIME
+        if state.exists:
+            memory, before = memory_from_bytes(bytes(state.get[0]), program.identity)
+        result = called(program, memory, before, rows, program.watermark(state.getCurrentWatermarkMs()))
+        size = _stored(program, result, state)
+        yield from _frames(result, size)
+
+    return call
+
+
+def _stored(program: StreamProgram, result: BucketCall, state: Any) -> int:
+    """Write what is kept into Spark's state; its size."""
+    memory = result.step.memory
+    if memory.is_empty:
+        if state.exists:
+            state.remove()
+        return 0
+    data = memory_to_bytes(memory, result.watermark, program.identity)
+    state.update((data,))
+    if result.step.wake is not None:
+        # Spark refuses a time that has passed already, and calls when the watermark is after it.
+        state.setTimeoutTimestamp(max(program.timeout(result.step.wake), state.getCurrentWatermarkMs(), 1))
+    return len(data)
+
+
+def _frames(result: BucketCall, size: int) -> Iterator[Any]:
+    """Results as bytes; the numbers are in the first row."""
+    import pandas as pd  # type: ignore[import-untyped]
+
+    batches = result.step.results
+    data: list[bytes | None] = [_ipc([batch]) for batch in batches] or [None]
+    numbers = (result.events, result.late, result.matches, result.step.memory.rows, size)
+    for place, one in enumerate(data):
+        yield pd.DataFrame(
+            [(one, *(numbers if place == 0 else (0,) * len(numbers)))], columns=["data", *METRICS]
+        )
