@@ -68,6 +68,9 @@ class Options:
 
     A result that is expected to have more than `most_rows` is refused, if that rests on statistics that
     somebody gave. One task may find `most_matches`, by default as many as the runtime allows.
+
+    With `streaming`, the streams have no end: results are emitted as soon as they are sure. Events are then
+    grouped into so many `buckets` by their key; None is `BUCKETS`.
     """
 
     strategy: ExecutionStrategy | None = None
@@ -75,6 +78,11 @@ class Options:
     most_matches: int | None = None
     shortcuts: bool = True
     chunks: bool | None = None
+    streaming: bool = False
+    buckets: int | None = None
+
+
+BUCKETS = 16
 
 
 Function = Callable[[list[object]], object]

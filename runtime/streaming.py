@@ -79,28 +79,28 @@ class StreamKernel(Protocol):
 
 @dataclass(frozen=True)
 class StreamProgram:
-    """A kernel, and how Spark runs it. A unit of the kernel's clock has `micros` microseconds. `identity`
+    """A kernel, and how Spark runs it. A unit of the kernel's clock has `nanos` nanoseconds. `identity`
     is what the state depends on, part by part: state that another query has written is not read."""
 
     kernel: StreamKernel
-    micros: int = 1
+    nanos: int = 1000
     identity: tuple[tuple[str, str], ...] = ()
 
     def watermark(self, milliseconds: int) -> int:
         """Spark's watermark as a number of the clock: whatever starts then or before has come. Spark's first
         watermark is 0: then nothing is known yet.
 
-        >>> StreamProgram(None, micros=1_000_000).watermark(2_999)
+        >>> StreamProgram(None, nanos=1_000_000_000).watermark(2_999)
         2
         >>> StreamProgram(None).watermark(0) == FIRST_TIME
         True
         """
-        return FIRST_TIME if milliseconds <= 0 else milliseconds * 1000 // self.micros
+        return FIRST_TIME if milliseconds <= 0 else milliseconds * 1_000_000 // self.nanos
 
     def timeout(self, wake: int) -> int:
         """The time, in milliseconds, that Spark's watermark must have passed for the kernel's to reach
         `wake`."""
-        return -(-wake * self.micros // 1000) - 1
+        return -(-wake * self.nanos // 1_000_000) - 1
 
 
 # One bucket, one micro-batch.
@@ -200,7 +200,8 @@ PACKED = "bucket INT, until TIMESTAMP, data BINARY"
 CALLED = "data BINARY, events BIGINT, late BIGINT, matches BIGINT, kept BIGINT, kept_bytes BIGINT"
 KEPT = "memory BINARY"
 """The columns of packed events, of what calls give, and of the state."""
-METRICS = ("events", "late", "matches", "kept", "kept_bytes")
+NUMBERS = ("events", "late", "matches", "kept", "kept_bytes")
+METRICS = tuple(f"coalesce(sum({name}), 0) AS {name}" for name in NUMBERS)
 """The numbers of each micro-batch, for `StreamingQueryProgress`."""
 WATERMARKED = {"spark.watermarkDelayMs": 0}
 """Metadata of a column that the watermark is of. Python code makes Spark forget which one that is, though the
@@ -288,5 +289,5 @@ def _frames(result: BucketCall, size: int) -> Iterator[Any]:
     numbers = (result.events, result.late, result.matches, result.step.memory.rows, size)
     for place, one in enumerate(data):
         yield pd.DataFrame(
-            [(one, *(numbers if place == 0 else (0,) * len(numbers)))], columns=["data", *METRICS]
+            [(one, *(numbers if place == 0 else (0,) * len(numbers)))], columns=["data", *NUMBERS]
         )

@@ -26,9 +26,9 @@ from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, 
 from neelc.runtime.kernels.matching import Piece, matches, united_columns
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
 from neelc.runtime.order import key_codes
-from neelc.runtime.program import Emission, PatternProgram, StreamedPattern
+from neelc.runtime.program import Emission, PatternProgram, StreamedPattern, registered_folds
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
-from neelc.runtime.user_functions import Function
+from neelc.runtime.user_functions import Function, needed
 from neelc.runtime.worker import MOST_MATCHES, explained
 
 EVENTS = "events"
@@ -117,6 +117,17 @@ class PatternStream:
             return now + 1
         keep = _keep(self.streamed)
         return None if keep is None else int(start.max()) + keep
+
+
+def pattern_stream(
+    streamed: StreamedPattern,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
+) -> PatternStream:
+    """The kernel of a program. `aggregates` are the functions of users that conditions call."""
+    folds = registered_folds(streamed.program.steps)
+    functions = needed(aggregates or {}, (fold.function for fold in folds))
+    return PatternStream(streamed, most_matches, functions)
 
 
 # The events that are known.

@@ -15,6 +15,7 @@ from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
 from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
+from neelc.engines.streaming.pattern import stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
@@ -23,6 +24,7 @@ from neelc.ir.node import walk
 from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
 from neelc.ir.types import STRING
 from neelc.pattern.plan.counting.plan import AggregatePlan
+from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
@@ -187,6 +189,8 @@ def _relations(
             return join_relations(query, joined, sources, taken, name, as_stream)
         case WindowPlan() as windows:
             return window_relations(query, windows, sources, taken, name, as_stream)
+        case StreamPlan() as streamed:
+            return stream_relations(query, streamed, sources, taken, name, plan.most_matches, plan.buckets)
         case searched:
             return kernel_relations(query, searched, sources, taken, name, as_stream, plan.most_matches)
 

@@ -18,6 +18,7 @@ from neelc.engines.spark.relations import (
     Items,
     Join,
     Kernel,
+    KernelOnStream,
     Let,
     Read,
     Relation,
@@ -25,6 +26,7 @@ from neelc.engines.spark.relations import (
     SelectColumns,
     Sorted,
     Union,
+    Watermark,
     Where,
     functions_of,
 )
@@ -33,7 +35,7 @@ from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import ImpreciseProgram, PatternProgram
+from neelc.runtime.program import ImpreciseProgram, PatternProgram, StreamedPattern
 from neelc.scalar.spark.trees import with_alias
 
 # Values as Python source: frozen dataclasses written as the calls that make them.
@@ -138,10 +140,26 @@ RUNNERS = {
     SnapshotProgram: ("neelc.runtime.kernels.snapshots.kernel", "snapshots"),
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
+    StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
 }
 """What runs a program of each kind."""
 
 TIME_ZONE = 'spark.conf.get("spark.sql.session.timeZone")'
+
+IDENTITY = "IDENTITY"
+STREAMING = "neelc.runtime.streaming"
+STREAMED = (
+    "CALLED",
+    "KEPT",
+    "METRICS",
+    "PACKED",
+    "StreamProgram",
+    "WATERMARKED",
+    "bucket_function",
+    "pack",
+    "unpack",
+)
+"""What the source of a query over streams uses."""
 
 AGGREGATING = ("neelc.runtime.user_calls", "aggregated")
 
@@ -163,12 +181,18 @@ SIGNATURE_WITH_AGENTS = """def query(
 
 def python_source(relations: Relations, title: str) -> str:
     """The source of a plan. What users write appears in it as text between quotes only."""
-    kernels = [(let.name, let.relation) for let in relations.lets if isinstance(let.relation, Kernel)]
-    calls = [let.relation for let in relations.lets if isinstance(let.relation, CalledFunctions)]
-    runtime = _imports([one.program for _, one in kernels], [AGGREGATING] if calls else [])
+    kernels = [
+        (let.name, let.relation)
+        for let in relations.lets
+        if isinstance(let.relation, Kernel | KernelOnStream)
+    ]
+    others = [AGGREGATING] if any(isinstance(let.relation, CalledFunctions) for let in relations.lets) else []
+    if any(isinstance(one, KernelOnStream) for _, one in kernels):
+        others += [(STREAMING, name) for name in STREAMED]
+    runtime = _imports([one.program for _, one in kernels], others)
     body = "\n".join(_statement(let) for let in relations.lets)
-    functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+\(", body) else ""
-    programs = "".join(f"{_constant(name)} = {source_of(one.program)}\n\n" for name, one in kernels)
+    functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+", body) else ""
+    programs = "".join(_constants(name, one) for name, one in kernels)
     names, agents = relations.functions, relations.agents
     given = GIVEN.format(names=", ".join(names)) if names else ""
     given += GIVEN_AGENTS.format(names=", ".join(agents)) if agents else ""
@@ -184,7 +208,7 @@ def python_source(relations: Relations, title: str) -> str:
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
 
 
-def _imports(programs: list[AnyProgram], others: list[tuple[str, str]]) -> str:
+def _imports(programs: list[AnyProgram | StreamedPattern], others: list[tuple[str, str]]) -> str:
     names: dict[str, set[str]] = {}
     for module, name in others:
         names.setdefault(module, set()).add(name)
@@ -216,8 +240,16 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def _constant(name: str) -> str:
-    return f"{name.upper()}_PROGRAM"
+def _constant(name: str, what: str = "PROGRAM") -> str:
+    return f"{name.upper()}_{what}"
+
+
+def _constants(name: str, kernel: Kernel | KernelOnStream) -> str:
+    """What a kernel runs; on a stream, also what its state depends on."""
+    program = f"{_constant(name)} = {source_of(kernel.program)}\n\n"
+    if not isinstance(kernel, KernelOnStream):
+        return program
+    return f"{program}{_constant(name, IDENTITY)} = {source_of(kernel.identity)}\n\n"
 
 
 def _statement(let: Let) -> str:
@@ -300,6 +332,13 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield f"agents[{_string(agent)}]({', '.join(sources)})"
         case SparkQuery():
             yield _spark_query(relation)
+        case KernelOnStream():
+            yield from _on_stream(relation, name)
+        case Watermark(source, time, delay, event_time):
+            yield source
+            if event_time is not None:
+                yield _call("withColumn", (quoted(time), _expression(event_time)))
+            yield _call("withWatermark", (quoted(time), quoted(delay)))
         case Kernel(source, program, schema, most):
             limit = "" if most is None else f", most_matches={most}"
             limit += ", aggregates=aggregates" if functions_of(program) else ""
@@ -307,6 +346,24 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             _, run = RUNNERS[type(program)]
             yield source
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+
+
+def _on_stream(relation: KernelOnStream, name: str) -> Iterator[str]:
+    """Events as bytes, a call for each bucket, and results as rows again: see `neelc.runtime.streaming`."""
+    _, run = RUNNERS[type(relation.program)]
+    given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
+    given += ", aggregates=aggregates" if functions_of(relation.program.program) else ""
+    kernel = f"{run}({_constant(name)}{given})"
+    program = f"StreamProgram({kernel}, {relation.nanos}, {_constant(name, IDENTITY)})"
+    function = f"bucket_function({program})"
+    yield relation.source
+    yield ".mapInArrow(pack, PACKED)"
+    yield '.withMetadata("until", WATERMARKED)'
+    yield '.groupBy("bucket")'
+    yield _call("applyInPandasWithState", (function, "CALLED", "KEPT", '"append"', '"EventTimeTimeout"'))
+    yield f".observe({_string(relation.metrics)}, *map(F.expr, METRICS))"
+    yield '.where("data IS NOT NULL")'
+    yield _call("mapInArrow", ("unpack", quoted(relation.schema)))
 
 
 def _spark_query(relation: SparkQuery) -> str:

@@ -11,7 +11,7 @@ from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import PatternProgram, registered_folds
+from neelc.runtime.program import PatternProgram, StreamedPattern, registered_folds
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
@@ -110,6 +110,32 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class KernelOnStream:
+    """What a program finds among the events of a stream without end, which have a `bucket`. A unit of its
+    clock has `nanos` nanoseconds; `identity` is what its state depends on. The numbers of each micro-batch
+    are observed as `metrics`."""
+
+    source: str
+    program: StreamedPattern
+    schema: str
+    nanos: int
+    identity: tuple[tuple[str, str], ...]
+    metrics: str
+    most_matches: int | None = None
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """A stream whose events come at most `delay` (an interval of Spark's) late: by its column `time`, which
+    is the expression `event_time` if that is not a column of the stream."""
+
+    source: str
+    time: str
+    delay: str
+    event_time: str | None = None
+
+
+@dataclass(frozen=True)
 class FunctionCall:
     """A user's function: its name, the column of the lists that it is given, that of its results and their
     type."""
@@ -147,9 +173,15 @@ Relation = (
     | AggregateRows
     | Sorted
     | Kernel
+    | KernelOnStream
+    | Watermark
     | CalledFunctions
     | AgentCall
 )
+
+
+IN_PYTHON = Kernel | KernelOnStream | Watermark | CalledFunctions | SparkQuery | AgentCall
+"""Relations that SQL has no words for."""
 
 
 @dataclass(frozen=True)
@@ -169,9 +201,7 @@ class Relations:
 
     @property
     def is_relational(self) -> bool:
-        return not any(
-            isinstance(let.relation, Kernel | CalledFunctions | SparkQuery | AgentCall) for let in self.lets
-        )
+        return not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -187,6 +217,8 @@ class Relations:
             match relation:
                 case Kernel(program=program):
                     functions += functions_of(program)
+                case KernelOnStream(program=streamed):
+                    functions += functions_of(streamed.program)
                 case CalledFunctions(calls=calls):
                     functions += [call.function for call in calls]
         return tuple(dict.fromkeys(functions))

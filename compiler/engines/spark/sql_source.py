@@ -10,24 +10,19 @@ from typing import Any
 from sqlglot import exp
 
 from neelc.engines.spark.relations import (
-    AgentCall,
     AggregateRows,
-    CalledFunctions,
     Extend,
     Items,
     Join,
-    Kernel,
     Let,
     Read,
     Relation,
     Relations,
     SelectColumns,
-    Sorted,
     Union,
     Where,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.rows.bind.host_text import SparkQuery
 from neelc.scalar.spark.trees import Sql, alias, raw, with_alias
 
 _KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LEFT OUTER": "LEFT "}
@@ -80,9 +75,8 @@ def _query(relation: Relation) -> exp.Select:
         case AggregateRows(source, groups, items):
             select = _select(_aliased((*groups, *items)), source)
             return select.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else select
-        case Sorted() | Kernel() | CalledFunctions() | SparkQuery() | AgentCall():
+        case _:
             raise UnsupportedQuery("SQL for a plan with a kernel")
-    raise TypeError(f"{type(relation).__name__} is not a relation")
 
 
 def _select(

@@ -24,7 +24,20 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.plan.blocks import UnboundedState
 from neelc.pattern.plan.columns import width_of
+from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.program import Emission, PatternProgram, StreamedPattern
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """How a query is executed over streams: the plan of its matches, and when they are sure."""
+
+    planned: KernelPlan
+    streamed: StreamedPattern
+
+    @property
+    def program(self) -> PatternProgram:
+        return self.planned.program
 
 
 def streamed_pattern(query: Match, program: PatternProgram, unit: str) -> StreamedPattern:

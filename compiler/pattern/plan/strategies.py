@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from neelc.arguments import ExecutionStrategy, Options
+from neelc.arguments import BUCKETS, ExecutionStrategy, Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.expressions import (
     Aggregate,
@@ -32,6 +32,7 @@ from neelc.pattern.cost.estimate import Estimate, is_skewed
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
+from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
 from neelc.pattern.plan.relational_plan import (
@@ -131,20 +132,21 @@ def _of_aggregate(node: Aggregate, type: DataType) -> Iterator[str]:
 class StrategyPlan:
     """How a query is executed: under which strategy, and with which plan. `query` is what the plan is of: the
     rewritten query, or the one as written; `most_matches` is what one task may find. `prices` are those of
-    the strategies that were considered."""
+    the strategies that were considered; `buckets` are those of a stream without end."""
 
     strategy: ExecutionStrategy
     query: Match
-    plan: KernelPlan | AggregatePlan | JoinPlan | WindowPlan
+    plan: KernelPlan | AggregatePlan | JoinPlan | WindowPlan | StreamPlan
     most_matches: int | None = None
     prices: tuple[StrategyPrice, ...] = ()
+    buckets: int = BUCKETS
 
     @property
     def shape(self) -> PlanShape:
         """What matters of the plan for its price."""
         if isinstance(self.plan, JoinPlan | WindowPlan):
             return self.plan.shape
-        planned = self.plan.planned if isinstance(self.plan, AggregatePlan) else self.plan
+        planned = self.plan.planned if isinstance(self.plan, AggregatePlan | StreamPlan) else self.plan
         return PlanShape(len(planned.cuts))
 
     @property
@@ -153,7 +155,7 @@ class StrategyPlan:
         match self.plan:
             case WindowPlan(joined):
                 return joined.plan.unit
-            case AggregatePlan(planned):
+            case AggregatePlan(planned) | StreamPlan(planned):
                 return planned.plan.unit
             case planned:
                 return planned.plan.unit
@@ -194,6 +196,8 @@ class PlanningTask:
     shortcuts: tuple[Shortcut, ...] = ()
     chunked: bool = False
     most_matches: int | None = None
+    streaming: bool = False
+    buckets: int = BUCKETS
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,8 @@ def planning_task(choice: FormChoice, context: PlanningContext) -> PlanningTask:
     """What is to be planned of a choice."""
     chosen, options = choice.chosen, context.options
     query = chosen.form.rewriting.query
-    shortcuts = tuple(one.shortcut for one in chosen.shortcuts if one.taken and options.shortcuts)
+    use_shortcuts = options.shortcuts and not options.streaming  # what has yet to come may have the value
+    shortcuts = tuple(one.shortcut for one in chosen.shortcuts if one.taken and use_shortcuts)
     chunks = options.chunks
     chunked = is_skewed(query, chosen.keys, context.statistics) if chunks is None else chunks
     return PlanningTask(
@@ -224,6 +229,8 @@ def planning_task(choice: FormChoice, context: PlanningContext) -> PlanningTask:
         shortcuts,
         chunked,
         options.most_matches,
+        options.streaming,
+        options.buckets or BUCKETS,
     )
 
 
@@ -251,6 +258,21 @@ def in_kernel(task: PlanningTask, query: Match, planned: KernelPlan) -> Strategy
     refuse_too_many_roles(planned.plan)
     refuse_results(query, (*planned.residual, *_outputs(query)))
     return StrategyPlan(ExecutionStrategy.KERNEL, query, in_chunks(planned, task.chunked), task.most_matches)
+
+
+def _on_stream(task: PlanningTask) -> StrategyPlan:
+    """Matches of a stream without end."""
+    query = task.query
+    if query.is_imprecise:
+        raise UnsupportedQuery("an imprecise timestamp in a stream without end")
+    if query.aggregated or query.distinct:
+        what = "an aggregate over all matches" if query.aggregated else "RETURN DISTINCT"
+        raise UnsupportedQuery(f"{what} of a stream without end")
+    planned = kernel_plan(query, task.keys, task.unit)
+    refuse_too_many_roles(planned.plan)
+    refuse_results(query, (*planned.residual, *_outputs(query)))
+    plan = StreamPlan(planned, streamed_pattern(query, planned.program, task.unit))
+    return StrategyPlan(ExecutionStrategy.KERNEL, query, plan, task.most_matches, buckets=task.buckets)
 
 
 def _imprecise(task: PlanningTask) -> StrategyPlan:
@@ -337,6 +359,8 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
     >>> print(planned.strategy, [(str(price.strategy), price.refusal) for price in planned.prices])
     kernel [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')]
     """
+    if task.streaming:
+        return replace(_on_stream(task), prices=(StrategyPrice(ExecutionStrategy.KERNEL),))
     if strategy is not None:
         return replace(STRATEGIES[strategy](task), prices=(StrategyPrice(strategy),))
     if task.query.aggregated and pays_to_count(task.query, task.estimate):

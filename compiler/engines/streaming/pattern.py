@@ -1,0 +1,90 @@
+"""PATTERN over streams without end: Spark reads the events that can play a role and groups them into
+buckets; one stateful operator finds the matches; Spark computes what is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neelc.engines.spark.kernel import kernel_schema
+from neelc.engines.spark.relations import Extend, KernelOnStream, Let
+from neelc.engines.spark.results import MatchRelation, results
+from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
+from neelc.ir.program import Match
+from neelc.ir.types import LENGTHS
+from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.scalar.spark.trees import identifier
+
+METRICS = "neelc"
+"""The name of what is observed of each micro-batch."""
+
+
+def stream_relations(
+    query: Match,
+    plan: StreamPlan,
+    sources: StreamRelations,
+    taken: set[str],
+    name: str,
+    most_matches: int | None,
+    buckets: int,
+) -> Iterator[Let]:
+    """The relations of a query over streams."""
+    planned, program = plan.planned, plan.program
+    request = ScanRequest(
+        query,
+        planned.plan.unit,
+        planned.plan.roles,
+        planned.columns,
+        planned.keys,
+        program.lasting,
+        program.everything,
+    )
+    lets = list(scans(request, sources, taken))
+    yield from lets
+    bucketed = free("bucketed", taken)
+    keys = tuple(map(identifier, program.keys))
+    yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), _comment(keys))
+    matched = free("matches", taken)
+    schema = kernel_schema(planned)
+    identity = (
+        ("pattern", str(query.pattern)),
+        ("window", str(query.within)),
+        ("strategy", str(query.strategy)),
+        ("columns", ", ".join(columns_kept(plan))),
+        ("buckets", str(buckets if keys else 1)),
+    )
+    nanos = LENGTHS[planned.plan.unit]
+    on_stream = KernelOnStream(bucketed, plan.streamed, schema, nanos, identity, METRICS, most_matches)
+    yield Let(matched, on_stream, f"Matches of {planned.text}, as soon as they are sure.")
+    matches = MatchRelation(
+        matched,
+        query,
+        planned.plan.unit,
+        planned.struct,
+        planned.field,
+        frozenset(may_be_absent(planned.plan.steps)),
+        planned.inner,
+    )
+    yield from results(matches, planned.residual, taken, name, as_stream=False)
+
+
+def bucket(keys: tuple[str, ...], buckets: int) -> str:
+    """The bucket of an event: of all events of a key the same.
+
+    >>> bucket(("id",), 16), bucket((), 16)
+    ('CAST(pmod(xxhash64(id), 16) AS INT)', '0')
+    """
+    return f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
+
+
+def _comment(keys: tuple[str, ...]) -> str:
+    if not keys:
+        return "No key: all events are in one bucket, and one task finds all matches."
+    return "Events are grouped by bucket, not by key: one call finds the matches of all keys of a bucket."
+
+
+def columns_kept(plan: StreamPlan) -> Iterator[str]:
+    """The columns of the events that are kept, with their types."""
+    types = {column.name: str(column.type) for column in plan.planned.columns}
+    types |= {key.name: str(key.type) for key in plan.planned.keys}
+    yield from (f"{name} {types[name]}" for name in sorted(types))
