@@ -14,7 +14,7 @@ from repository import ROOT
 
 from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
-from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
+from neelc.pattern.plan.blocks import TooManyRows, UnboundedState, UnsupportedQuery
 from neelc.pipeline import Planner, compile_program
 from neelc.program import bind
 from neelc.source import Source
@@ -38,11 +38,11 @@ def pattern(
 
 def _planned(text: str, name: str) -> CompiledScript:
     """A script under a strategy, or under the baseline of the benchmarks."""
-    return (
-        compiled(text, planner=plan_nested)
-        if name == "nested"
-        else compiled(text, Options(ExecutionStrategy(name)))
-    )
+    if name == "streaming":
+        return compiled(text, Options(streaming=True))
+    if name == "nested":
+        return compiled(text, planner=plan_nested)
+    return compiled(text, Options(ExecutionStrategy(name)))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
@@ -58,6 +58,12 @@ def test_sources(path: Path, update: bool) -> None:
 
 def test_there_are_sources() -> None:
     assert len(GOLDEN) >= 5
+
+
+def test_state_without_a_bound_is_refused() -> None:
+    with pytest.raises(UnboundedState, match="without WITHIN over a stream without end") as refused:
+        pattern("SEQ(A a, B b) WHERE [id]", Options(streaming=True))
+    assert refused.value.code == "NEEL4131" and "WITHIN 1 HOUR" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("strategy", ["kernel", "join"])

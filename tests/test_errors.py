@@ -26,6 +26,7 @@ WITHOUT_CASE = {
     "NEEL4002": "by the estimate, which rests on statistics; the message tells it, and how to allow it.",
     "NEEL4090": "the longest statement has 50,000 words and signs; tests/test_bombs.py has some.",
     "NEEL4130": "the message tells what to do; tests/spark/test_api.py has some.",
+    "NEEL4131": "the message says what would be kept, and what to add; tests/test_compiled.py has some.",
     "NEEL5070": "±4611686018427387903 is the farthest; tests/spark/test_far_times.py has some.",
     "NEEL5101": "it is Spark's message in one line; on a worker, with the part of the pattern and the key.",
     "NEEL5102": "the message tells which, and what to do; tests/spark/test_ship.py has some.",
