@@ -3,16 +3,17 @@ kept is written and read between any two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 import pyarrow as pa
-from in_bridge import as_table, bound, numbered
-from in_kernel import complete, functions_of, planned_for
+from in_bridge import NUMBER, as_table, bound, numbered
+from in_kernel import complete, functions_of, key, planned_for
 
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
+from neelc.pattern.plan.columns import width_of
 from neelc.pattern.plan.emission import streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.columns import FIRST_TIME
@@ -21,6 +22,7 @@ from neelc.runtime.program import StreamedPattern
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
 from neelc.runtime.streaming import (
+    StreamKernel,
     StreamMemory,
     StreamProgram,
     called,
@@ -72,7 +74,21 @@ def arrived(events: Sequence[ReferenceEvent], how: Arrival, unit: int) -> list[t
         watermark = max(watermark, latest - how.slack - 1)
         if chance.random() < 0.5:
             batches.append(([], watermark))
-    return [*batches, ([], FAR)]
+    return batches
+
+
+def later(planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+    """Events that play no role, after all others: as many for each key as a window of EVENTS has, and one
+    more. Without them some matches would never be sure."""
+    if match.within is None or match.within.unit != "EVENT" or not events:
+        return
+    width, _ = width_of(match.within, planned.plan.unit)
+    unit = LENGTHS[planned.plan.unit]
+    last = max(event.end for event in events) // unit
+    for event in {repr(key(planned, match, event)): event for event in events}.values():
+        for number in range(width + 1):
+            time = (last + 1 + number) * unit
+            yield replace(event, stream="no stream of the query", row=number, type=None, start=time, end=time)
 
 
 def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPlan | None = None) -> Streamed:
@@ -80,20 +96,18 @@ def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPl
     planned = planned or planned_for(match)
     events = list(read(match, tables, {}))
     Random(how.seed).shuffle(events)
+    unit = LENGTHS[planned.plan.unit]
+    batches = arrived(events, how, unit)
+    late = {n for batch, now in batches for n in batch if events[n].start // unit <= now}
+    more = list(later(planned, match, events))
+    numbers = list(range(len(events), len(events) + len(more)))
+    watermark = max((now for _, now in batches), default=FIRST_TIME)
+    batches += [(numbers[::2], watermark), (numbers[1::2], watermark), ([], FAR)]
     program = numbered(planned.program, None)
     streamed = streamed_pattern(match, program, planned.plan.unit)
     kernel = PatternStream(streamed, functions=functions_of(match))
-    table = as_table(planned, program, match, events).combine_chunks()
-    place = {number: row for row, number in enumerate(table["event number"].to_pylist())}
-    stream, memory, before = StreamProgram(kernel), memory_to_bytes(StreamMemory(), FIRST_TIME), FIRST_TIME
-    found, late = [], set[int]()
-    for batch, now in arrived(events, how, LENGTHS[planned.plan.unit]):
-        late |= {n for n in batch if events[n].start // LENGTHS[planned.plan.unit] <= now}
-        rows = table.take(pa.array([place[n] for n in batch if n in place], pa.int64()))
-        kept, before = memory_from_bytes(memory)
-        call = called(stream, kept, before, rows.to_batches(), now)
-        memory = memory_to_bytes(call.step.memory, call.watermark)
-        found += [row for result in call.step.results for row in result.to_pylist()]
+    table = as_table(planned, program, match, [*events, *more]).combine_chunks()
+    found, memory = run_stream(kernel, table, batches)
     assert left_nothing(streamed, memory), "what no match can need is forgotten"
     bindings = [
         {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
@@ -103,5 +117,22 @@ def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPl
     return Streamed(complete(planned, bindings), on_time)
 
 
-def left_nothing(streamed: StreamedPattern, memory: bytes) -> bool:
-    return streamed.window is None or memory_from_bytes(memory)[0].is_empty
+def run_stream(
+    kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
+) -> tuple[list[dict[str, object]], StreamMemory]:
+    """The rows that come out of micro-batches, and what is kept in the end; it is written and read between
+    any two of them. `table` has the number of each event."""
+    place = {number: row for row, number in enumerate(table[NUMBER].to_pylist())}
+    stream, memory = StreamProgram(kernel), memory_to_bytes(StreamMemory(), FIRST_TIME)
+    found: list[dict[str, object]] = []
+    for batch, now in batches:
+        rows = table.take(pa.array([place[n] for n in batch if n in place], pa.int64()))
+        kept, before = memory_from_bytes(memory)
+        call = called(stream, kept, before, rows.to_batches(), now)
+        memory = memory_to_bytes(call.step.memory, call.watermark)
+        found += [row for result in call.step.results for row in result.to_pylist()]
+    return found, memory_from_bytes(memory)[0]
+
+
+def left_nothing(streamed: StreamedPattern, memory: StreamMemory) -> bool:
+    return streamed.window is None or memory.is_empty

@@ -270,7 +270,9 @@ class Surely:
             least, _ = self._least(piece, count)
             return least + self.streamed.window <= watermark
         first = self._first(piece, count)
-        return _known_from(self.known, watermark)[first] >= (self.streamed.events or 0)
+        # An event that lasts must also end before the first one behind the window starts.
+        most = (self.streamed.events or 0) + self.streamed.program.lasting
+        return _known_from(self.known, watermark)[first] >= most
 
     def _least(self, piece: Piece, count: int) -> tuple[Ints, Bools]:
         """When the first event of each match starts, and whether there is one."""
