@@ -85,6 +85,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL2230": "a query around MATCH_RECOGNIZE is read as events, and declares no times",
     "NEEL2231": "times are declared for a query that has its own",
     "NEEL2232": "a FORMAT of times for a query",
+    "NEEL2240": "a watermark that is no length of time",
     # 30xx: the meaning of patterns
     "NEEL3001": "a list without a positive part",
     "NEEL3002": "a positive part that speaks of a negative one",

@@ -39,6 +39,7 @@ streamClause
     | FORMAT name                                    # formatName
     | OPTIONS LPAREN property (COMMA property)* RPAREN   # optionList
     | WITH STATS LPAREN statistic (COMMA statistic)* RPAREN   # withStatistics
+    | WATERMARK window                               # watermarkDelay
     ;
 property : name STRING ;
 statistic : (TYPE name)? measure ;
@@ -239,7 +240,7 @@ softWord
     : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FILTER | FINAL | FIRST
     | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL
     | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
-    | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED
+    | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED | WATERMARK
     ;
 
 // Words ----------------------------------------------------------------------------------------------------
@@ -339,6 +340,7 @@ UNIT : 'UNIT' ;
 UNKNOWN : 'UNKNOWN' ;
 UNMATCHED : 'UNMATCHED' ;
 USING : 'USING' ;
+WATERMARK : 'WATERMARK' ;
 WHEN : 'WHEN' ;
 WHERE : 'WHERE' ;
 WINDOW : 'WINDOW' ;

@@ -67,6 +67,7 @@ def test_every_word_has_a_line_of_help() -> None:
         ("PATTERN A a WHERE a.x > :low AND a.x < :|", ["low"]),
         ("CREATE STREAM t (a INT) TIMESTAMP BY |", ["a"]),
         ("CREATE STREAM t (a INT) TIMESTAMP BY a UNIT |", ["NANOSECONDS"]),
+        ("CREATE STREAM t (a INT) TIMESTAMP BY a WATERMARK 5 |", ["NANOSECONDS"]),
         ("CREATE STREAM t (a INT) FORMAT |", ["csv", "json", "parquet"]),
         ("SELECT | FROM s", ["s", "ts", "x", "k", "p"]),
         ("SELECT z.| FROM s z", ["ts", "x", "k", "p"]),

@@ -110,6 +110,7 @@ class Session:
         format: str | None = None,
         options: Mapping[str, str] | None = None,
         timestamp_format: str | None = None,
+        watermark: str | None = None,
     ) -> None:
         """Give the queries of this session a stream; the last one of a name counts."""
         if isinstance(data, StreamData):
@@ -128,6 +129,7 @@ class Session:
             format=format,
             options=options,
             timestamp_format=timestamp_format,
+            watermark=watermark,
         )
 
     def register_aggregate(

@@ -11,7 +11,7 @@ from typing import Any
 
 from neelc.api.errors import NeelQueryError, reading
 from neelc.api.schemas import columns_of, ddl
-from neelc.catalog.inputs import UNITS, GivenStream, unit_of
+from neelc.catalog.inputs import UNITS, GivenStream, unit_of, watermark_of
 from neelc.catalog.readers.text import CellTable, Table, likely_timestamp
 from neelc.catalog.statistics.parquet import files_below
 from neelc.engines.spark.scans import by_format, csv_options, value_of
@@ -49,8 +49,9 @@ class StreamData:
 
     `timestamp` is the column of the time, by default one called ts, timestamp or time; `latest` that of the
     latest possible time; `end` that of the end; `type` that of the event type; `unit` the unit of integer
-    times, `timestamp_format` the pattern of times that are texts, such as `dd/MM/yyyy HH:mm`. `format` and
-    `options` are for paths.
+    times, `timestamp_format` the pattern of times that are texts, such as `dd/MM/yyyy HH:mm`. `watermark`
+    is how long a streaming DataFrame waits for events that come late, such as `10 seconds`; it has no effect
+    on others. `format` and `options` are for paths.
     """
 
     data: Frame | str
@@ -62,11 +63,13 @@ class StreamData:
     format: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     timestamp_format: str | None = None
+    watermark: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, str) and not is_frame(self.data):
             raise TypeError(f"a stream is {no_frame(self.data, ', the name of a table or a path')}")
-        for setting in ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format"):
+        settings = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
+        for setting in settings:
             value = getattr(self, setting)
             if value is not None and not isinstance(value, str):
                 raise TypeError(
@@ -74,6 +77,11 @@ class StreamData:
                 )
         if self.unit is not None and unit_of(self.unit) is None:
             raise ValueError(f"no unit {self.unit}; units: {', '.join(UNITS)}")
+        if self.watermark is not None:
+            try:
+                watermark_of(self.watermark)
+            except ValueError as problem:
+                raise ValueError(f"watermark: {problem}") from None
 
 
 def stream(
@@ -87,12 +95,14 @@ def stream(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
     timestamp_format: str | None = None,
+    watermark: str | None = None,
 ) -> StreamData:
     """A stream and what its columns mean.
 
     `neelc.sql(spark, "PATTERN ...", Trades=neelc.stream(trades, type="ticker"))`.
     """
-    return StreamData(data, timestamp, latest, end, type, unit, format, dict(options or {}), timestamp_format)
+    chosen = dict(options or {})
+    return StreamData(data, timestamp, latest, end, type, unit, format, chosen, timestamp_format, watermark)
 
 
 def is_frame(value: object) -> bool:
@@ -371,6 +381,7 @@ class RegisteredStream:
             data.type,
             unit,
             timestamp_format=data.timestamp_format,
+            watermark=None if data.watermark is None else watermark_of(data.watermark),
         )
 
     def frame(self, stream: Stream) -> Frame:

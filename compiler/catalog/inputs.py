@@ -8,6 +8,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -27,10 +28,12 @@ from neelc.catalog.readers.text import (
     read_json,
     settled,
 )
+from neelc.catalog.streams import watermark_delay
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.findings import Findings
 from neelc.ir.names import Identifier, bare, find, same, written
+from neelc.ir.patterns import Window, window_of_microseconds
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.script import (
     ColumnDefinition,
@@ -59,6 +62,7 @@ from neelc.ir.types import (
 from neelc.runtime.values.times import day_interval_text, timestamp_text
 from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.source import Source, Span
+from neelc.syntax import window
 
 # Where a stream's data lie, and opening them.
 
@@ -213,6 +217,7 @@ class GivenStream:
     """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
 
     `open` gives its tables; with True only the schema is needed. `location` is where they lie, if in files.
+    `watermark` is in microseconds.
     """
 
     name: str
@@ -224,6 +229,7 @@ class GivenStream:
     unit: str | None = None
     location: Location | None = None
     timestamp_format: str | None = None
+    watermark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +268,18 @@ def unit_of(text: str) -> str | None:
     """
     word = text.upper()
     return _SHORT_UNITS.get(text.lower()) or next((u for u in UNITS if word in (u, u + "S")), None)
+
+
+def watermark_of(text: str) -> int:
+    """The delay of a watermark, in microseconds; `ValueError` if the text is none.
+
+    >>> watermark_of("10 seconds"), watermark_of("1 hour 30 minutes")
+    (10000000, 5400000000)
+    """
+    for written_so in (text, f"INTERVAL {text}"):
+        with suppress(NeelError):
+            return watermark_delay(window(written_so))
+    raise ValueError(f"`{text}` is no length of time; for example 10 seconds")
 
 
 def complete(
@@ -349,7 +367,8 @@ def _texts(statement: CreateStream, given: GivenStream | None) -> tuple[str | No
 
 def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
     """What the caller says, where the script says nothing; the two must not contradict each other."""
-    if statement.is_relation and (given.timestamp or given.latest or given.end or given.type_by):
+    has_times = given.timestamp or given.latest or given.end or given.type_by or given.watermark is not None
+    if statement.is_relation and has_times:
         raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
     time = statement.timestamp
     for clause, in_script, in_call in (
@@ -364,6 +383,7 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
             raise CallError(
                 f"stream {given.name}: the script says {clause} {in_script}, the call says {in_call}"
             )
+    watermark = _watermark(statement, given)
     start = time.start if time else given.timestamp
     if start is not None:
         known = time or Timestamp(start, span=statement.span)
@@ -378,7 +398,25 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
         timestamp=time,
         end=statement.end or given.end,
         type_by=statement.type_by or given.type_by,
+        watermark=watermark,
     )
+
+
+def _watermark(statement: CreateStream, given: GivenStream) -> Window | None:
+    """What the script declares, or else the caller; the two must not contradict each other."""
+    declared = statement.watermark
+    if given.watermark is None:
+        return declared
+    if declared is None:
+        return replace(window_of_microseconds(given.watermark), span=statement.span)
+    unit = statement.timestamp.unit if statement.timestamp else None
+    with suppress(ValueError):  # the script's own mistake is reported with its place
+        if watermark_delay(declared, unit or "MILLISECOND") != given.watermark:
+            call = window_of_microseconds(given.watermark)
+            raise CallError(
+                f"stream {given.name}: the script says WATERMARK {declared}, the call says {call}"
+            )
+    return declared
 
 
 def _stream(given: GivenStream, may_lack_times: bool = False) -> Stream:
@@ -407,6 +445,7 @@ def _stream(given: GivenStream, may_lack_times: bool = False) -> Stream:
         unit=given.unit or "MILLISECOND",
         type_column=column(given.type_by, "type"),
         timestamp_format=given.timestamp_format,
+        watermark=given.watermark,
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 from neelc.catalog.catalog import CatalogEntry, clock_of, is_integer, report_refusal
 from neelc.catalog.statistics.declared import with_statistics
@@ -12,11 +15,14 @@ from neelc.findings import Findings, did_you_mean, in_another_case, listing
 from neelc.ir import expressions as e
 from neelc.ir.names import bare, find, find_variable, same, written
 from neelc.ir.node import Node, map_children
+from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.script import CreateStream
 from neelc.ir.types import BIGINT, LENGTHS, STRING, TIMESTAMP, VOID, DataType, Struct
+from neelc.runtime.values.times import Months
 from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.scalar.functions import report_foreign
+from neelc.scalar.intervals import interval_value
 from neelc.source import Span
 
 _BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
@@ -55,9 +61,55 @@ def declared_stream(
     has_unit = timestamp is not None and timestamp.unit is not None
     drafted = _with_format(drafted, statement, findings)
     entry = checked_stream(drafted, statement, findings, has_unit)
-    if entry.stream is None or not statement.statistics:
+    if entry.stream is None or entry.clock is None:
         return entry
-    return replace(entry, stream=with_statistics(entry.stream, statement.statistics, findings))
+    made = entry.stream
+    if statement.watermark is not None:
+        made = replace(made, watermark=_watermark(statement.watermark, entry.clock, findings))
+    if statement.statistics:
+        made = with_statistics(made, statement.statistics, findings)
+    return replace(entry, stream=made)
+
+
+def _watermark(window: Window, clock: Clock, findings: Findings) -> int | None:
+    """The delay that WATERMARK declares, in microseconds; one that cannot be is reported."""
+    try:
+        return watermark_delay(window, clock.unit)
+    except ValueError as problem:
+        span = findings.at(window)
+        if not findings.knows(span):  # a parameter without a value
+            findings.report("NEEL2240", str(problem), span, "for example WATERMARK 10 SECONDS")
+        return None
+
+
+def watermark_delay(window: Window, unit: str | None = None) -> int:
+    """A delay of watermarks in microseconds: a whole number of milliseconds, in which Spark counts them. A
+    number without a unit counts in `unit`. `ValueError` says why there is none.
+
+    >>> from neelc.syntax import window
+    >>> watermark_delay(window("10 SECONDS")), watermark_delay(window("INTERVAL 1 HOUR 30 MINUTES"))
+    (10000000, 5400000000)
+    """
+    unit = window.unit or unit
+    match window.count:
+        case e.Interval() as interval:
+            value = interval_value(interval) if interval.parts else timedelta(0)
+            length = None if isinstance(value, Months) else Fraction(value // timedelta(microseconds=1))
+        case e.Literal(int() | float() | Decimal() as count) if not isinstance(count, bool):
+            if unit is None:
+                raise ValueError(f"a watermark of {count} has no unit, and the timestamps are no integers")
+            if unit == "EVENT":
+                raise ValueError("a watermark is a length of time, not a number of events")
+            length = Fraction(str(count)) * LENGTHS[unit] / 1000 if unit in LENGTHS else None
+        case _:
+            raise ValueError("the delay of a watermark must be a length of time")
+    if length is None:
+        raise ValueError(f"a watermark cannot be {window} long: that is not always equally long")
+    if length < 0:
+        raise ValueError(f"a watermark cannot be {window} long")
+    if length % 1000 or length >= 2**63:
+        raise ValueError(f"a watermark of {window}: Spark counts watermarks in whole milliseconds")
+    return int(length)
 
 
 def _drafted(base: Stream, statement: CreateStream, columns: tuple[Column, ...]) -> Stream:

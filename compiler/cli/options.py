@@ -22,6 +22,7 @@ from neelc.catalog.inputs import (
     location_of,
     no_data,
     unit_of,
+    watermark_of,
 )
 from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in
@@ -171,7 +172,7 @@ def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
 
 # What the commands that bind a script do with `--stream`, `--arg` and `--aggregates`.
 
-SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format")
+SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
 
 
 def given_stream(text: str) -> GivenStream:
@@ -196,6 +197,10 @@ def given_stream(text: str) -> GivenStream:
     unit = unit_of(settings["unit"]) if "unit" in settings else None
     if "unit" in settings and unit is None:
         raise CallError(f"--stream {text}: no unit {settings['unit']}; units: {', '.join(UNITS)}")
+    try:
+        watermark = watermark_of(settings["watermark"]) if "watermark" in settings else None
+    except ValueError as problem:
+        raise CallError(f"--stream {text}: watermark: {problem}") from None
     options = {key: str(value) for key, value in written_settings.items() if key not in SETTINGS}
     source = Source(text, "--stream")
     location = Location(
@@ -211,6 +216,7 @@ def given_stream(text: str) -> GivenStream:
         unit,
         location,
         settings.get("timestamp_format"),
+        watermark,
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from neelc.ir.expressions import Expr, InnerVariable, Variable
+from neelc.ir.expressions import Expr, InnerVariable, Literal, Variable
 from neelc.ir.node import Node, children, remembered, transform, walk
+from neelc.ir.types import BIGINT, INT, LENGTHS
 
 N = TypeVar("N", bound=Node)
 
@@ -22,6 +23,18 @@ class Window(Node):
 
     count: Expr
     unit: str | None = None
+
+
+def window_of_microseconds(microseconds: int) -> Window:
+    """A length of time, in the longest unit of which it is a whole number.
+
+    >>> window_of_microseconds(90_000_000).count.value, window_of_microseconds(90_000_000).unit
+    (90, 'SECOND')
+    """
+    length = microseconds * LENGTHS["MICROSECOND"]
+    unit = next(unit for unit in LENGTHS if length % LENGTHS[unit] == 0) if length else "SECOND"
+    count = length // LENGTHS[unit]
+    return Window(Literal(count, INT if count < 2**31 else BIGINT), unit)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,10 @@ class Stream(Node):
     `rows_of` names the query whose result is read like a table, with all its columns: by MATCH_RECOGNIZE, or
     by others where the query declares its times.
 
+    `watermark` is how long the stream waits for events that come late, in microseconds, if that is declared.
+    Where the data are streaming, `is_streaming`; where their DataFrame has this watermark already,
+    `watermarked`.
+
     With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
     TIMESTAMPs.
     """
@@ -76,6 +80,9 @@ class Stream(Node):
     timestamp_format: str | None = None
     only_points: bool = False
     rows_of: str | None = None
+    watermark: int | None = None
+    is_streaming: bool = False
+    watermarked: bool = False
 
     @property
     def producer(self) -> str | None:

@@ -96,9 +96,10 @@ class Timestamp(Node):
 
 @dataclass(frozen=True)
 class CreateStream(Statement):
-    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... FROM 'path' FORMAT ...`.
+    """`CREATE STREAM name (columns) TIMESTAMP BY ... END BY ... TYPE BY ... WATERMARK ... FROM 'path' ...`.
 
-    `CREATE RELATION` is the same without times and types: rows that are valid forever.
+    `watermark` is how long the stream waits for events that come late. `CREATE RELATION` is the same without
+    times and types: rows that are valid forever.
     """
 
     name: str
@@ -111,6 +112,7 @@ class CreateStream(Statement):
     options: tuple[Property, ...] = ()
     statistics: tuple[Statistic, ...] = ()
     is_relation: bool = False
+    watermark: Window | None = None
     path_span: Span | None = field(default=None, compare=False, repr=False)
 
 

@@ -158,6 +158,7 @@ def stream_clauses(node: s.CreateStream) -> tuple[Doc, ...]:
     options = ", ".join(map(show_property, node.options))
     return (
         *time_clauses(node),
+        *([f"WATERMARK {show_window(node.watermark)}"] if node.watermark else []),
         *([f"FROM {quoted(node.path)}"] if node.path is not None else []),
         *([f"FORMAT {node.format}"] if node.format else []),
         *([f"OPTIONS ({options})"] if options else []),

@@ -41,6 +41,7 @@ from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import written
 from neelc.ir.node import Node
+from neelc.ir.patterns import window_of_microseconds
 from neelc.ir.script import CreateStream, Timestamp
 from neelc.syntax.print_patterns import (
     Doc,
@@ -143,6 +144,7 @@ def _stream_doc(node: p.Stream) -> Doc:
         path=node.path,
         format=node.format,
         options=node.options,
+        watermark=None if node.watermark is None else window_of_microseconds(node.watermark),
         statistics=tuple(replace(s, column=written(s.column) if s.column else None) for s in node.statistics),
     )
     query = [f"OF QUERY {written(node.producer)}"] if node.producer else []

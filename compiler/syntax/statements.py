@@ -113,6 +113,7 @@ def _create_stream(context: Any) -> s.CreateStream:
     path = found.get(NeelParser.FromPathContext)
     options = found.get(NeelParser.OptionListContext)
     statistics = found.get(NeelParser.WithStatisticsContext)
+    watermark = found.get(NeelParser.WatermarkDelayContext)
     return s.CreateStream(
         identifier(context.name()),
         tuple(
@@ -130,6 +131,7 @@ def _create_stream(context: Any) -> s.CreateStream:
         ),
         tuple(map(statistic, statistics.statistic())) if statistics else (),
         is_relation=context.RELATION() is not None,
+        watermark=window(watermark.window()) if watermark else None,
         path_span=literals.inside_quotes(path.STRING()) if path else None,
     )
 
@@ -141,6 +143,7 @@ def _refuse_times(found: dict[type[Any], Any]) -> None:
         NeelParser.UnitOfContext,
         NeelParser.EndByContext,
         NeelParser.TypeByContext,
+        NeelParser.WatermarkDelayContext,
     ):
         if kind in found:
             message = "the rows of a relation are valid forever: it has no times and no types"

@@ -159,7 +159,7 @@ def own_columns(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[Completi
 
 def units(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     yield from (CompletionOffer(unit, "keyword", "unit") for unit in UNITS if unit.endswith("S"))
-    if before and not before[-1].says("UNIT"):
+    if before and not any(one.says(word) for one in before[-2:] for word in ("UNIT", "WATERMARK")):
         yield CompletionOffer("EVENTS", "keyword", "unit")
 
 

@@ -243,6 +243,7 @@ UNIT        the unit of timestamps that are integers: `UNIT MILLISECONDS`
 UNKNOWN     `IS UNKNOWN`: neither TRUE nor FALSE
 UNMATCHED   `WITH UNMATCHED ROWS`: a row for each row that no match has
 USING       the selection strategy: `USING SKIP TILL NEXT MATCH`
+WATERMARK   `WATERMARK 10 SECONDS`: how long a stream without end waits for events that come late
 WHEN        a condition of CASE
 WHERE       the condition for a match, or for the part it stands in; `[id]`: equal on all events
 WINDOW      `WINDOW(TIME 10 MINUTES)`, `WINDOW(COUNT 5 EVENTS)`: how long events stay valid
