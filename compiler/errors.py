@@ -153,6 +153,10 @@ CATALOGUE: dict[str, str] = {
     "NEEL4064": "what untrusted text may not do",
     "NEEL4130": "a stream without end",
     "NEEL4131": "state that grows without bound",
+    "NEEL4140": "a stream without end that has no watermark",
+    "NEEL4141": "a watermark on another column than the timestamp",
+    "NEEL4142": "two watermarks of one stream",
+    "NEEL4143": "streaming and bounded data in one query",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

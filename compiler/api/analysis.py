@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from neelc.api.schemas import columns_of, ddl
-from neelc.api.streams import Frame, refuse_endless
-from neelc.errors import NeelError
+from neelc.api.streams import Frame
+from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.findings import Findings
 from neelc.ir.bound_rows import HostQuery
@@ -74,15 +74,19 @@ def analysing(query: object, source: Source) -> Iterator[Callable[[Frame], Frame
         return
     try:
         with refusing():
-            yield _bounded
+            yield lambda frame: _bounded(frame, query, source)
     except SparkRejection as refusal:
         findings = Findings(source)
         refused_at(refusal, query.place, findings)
         raise NeelError(findings.diagnostics, source) from refusal.__cause__
 
 
-def _bounded(frame: Frame) -> Frame:
-    refuse_endless(frame, None)
+def _bounded(frame: Frame, query: HostQuery, source: Source) -> Frame:
+    """A table that Spark alone knows may be streaming: the query was compiled for bounded data then."""
+    if frame.isStreaming and not any(stream.is_streaming for stream in query.streams):
+        message = "the query reads a streaming DataFrame that is not given to it"
+        hint = "give it by the name that the query has for it: neelc.sql(spark, text, Name=spark.table(...))"
+        raise NeelError([Diagnostic("NEEL4130", message, query.place, hint)], source)
     return frame
 
 

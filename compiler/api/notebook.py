@@ -248,6 +248,11 @@ class NeelMagic:
             self.shell.push({options.output: frame})
         if options.explain:
             return _explained(query)
+        if options.limit and frame.isStreaming:
+            raise CallError(
+                "the result is a streaming DataFrame, which has no first rows: keep it with "
+                "%%neel -o found -l 0, and start found.writeStream"
+            )
         return _ran(frame, options.limit) if options.limit else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from neelc.api.analysis import analysing
 from neelc.api.errors import translated
 from neelc.api.observed import StreamObservations
+from neelc.api.streaming import refuse_streaming
 from neelc.api.streams import Frame, RegisteredStream, streams_read
 from neelc.api.why import why_of
 from neelc.catalog.data_warnings import (
@@ -57,6 +58,11 @@ class BoundScript:
     script: Script
     program: Program
     streams: Mapping[str, RegisteredStream]
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the query that is compiled reads a stream without end."""
+        return any(one.is_streaming for one in streams_read(self.program, [self.last]).values())
 
     @property
     def last(self) -> int:
@@ -136,6 +142,7 @@ class Query:
     def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
         """Why the events of a key, between two times, have matches that start with them, or have none."""
         with translated():
+            refuse_streaming(self.bound, "why")
             return why_of(self.spark, self.bound, key, between)
 
     def timeline(
@@ -155,6 +162,8 @@ class Query:
         """The matches as a DataFrame of Spark. With `observe`, `notes` reports after an action what was
         noticed about the events read; conditions are not pushed into the source then."""
         with translated():
+            if observe:
+                refuse_streaming(self.bound, "to_df(observe=True)")
             read = streams_read(self.bound.program, [self.bound.last])
             streams = {
                 name: self.bound.frame(stream) for name, stream in read.items() if self.bound.is_given(stream)
@@ -225,7 +234,15 @@ def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
     for value, known in ((mode, MODES), (format, tuple(FORMATS))):
         if value not in known:
             raise ValueError(f"explain: no {value!r}; there are {', '.join(known)}")
-    found = report(bound.text.name, bound.script, bound.program, Statistics(), [bound.last], bound.text)
+    found = report(
+        bound.text.name,
+        bound.script,
+        bound.program,
+        Statistics(),
+        [bound.last],
+        bound.text,
+        bound.is_streaming,
+    )
     check_view(found, format, mode)
     return DisplayText(renderer(format)(found, mode))
 

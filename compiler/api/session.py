@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from neelc.api.analysis import check_session, describing
 from neelc.api.errors import translated, warn_of
 from neelc.api.query import BoundScript, DisplayText, Query, explanation, frame_of
+from neelc.api.streaming import refuse_streaming, with_watermarks
 from neelc.api.streams import (
     Frame,
     RegisteredStream,
@@ -55,6 +57,7 @@ def sql(
     most_rows: float | None = None,
     most_matches: int | None = None,
     options: Mapping[str, bool] | None = None,
+    buckets: int | None = None,
     aggregates: Mapping[str, UserAggregate] | None = None,
     agents: Mapping[str, UserAgent] | None = None,
     untrusted: bool = False,
@@ -67,6 +70,10 @@ def sql(
     of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
     `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
     `untrusted`: the text may read only these streams.
+
+    Over streaming DataFrames the result is a streaming one, for `writeStream` in append mode. They require a
+    watermark: `withWatermark`, WATERMARK in the script, or `neelc.stream(..., watermark="10 seconds")`.
+    Events are grouped into so many `buckets` by their key.
     """
     own = own_arguments(streams, aggregates=aggregates, agents=agents)
     session = Session(spark, untrusted=untrusted)
@@ -81,6 +88,7 @@ def sql(
         most_rows=most_rows,
         most_matches=most_matches,
         options=options,
+        buckets=buckets,
         untrusted=untrusted,
         **streams,
     )
@@ -188,6 +196,7 @@ class Session:
         most_rows: float | None = None,
         most_matches: int | None = None,
         options: Mapping[str, bool] | None = None,
+        buckets: int | None = None,
         untrusted: bool = False,
         **streams: object,
     ) -> Frame:
@@ -199,6 +208,7 @@ class Session:
             most_rows=most_rows,
             most_matches=most_matches,
             options=options,
+            buckets=buckets,
             untrusted=untrusted,
             **streams,
         ).to_df()
@@ -213,6 +223,7 @@ class Session:
         most_rows: float | None = None,
         most_matches: int | None = None,
         options: Mapping[str, bool] | None = None,
+        buckets: int | None = None,
         untrusted: bool = False,
         **streams: object,
     ) -> Query:
@@ -225,8 +236,11 @@ class Session:
             most_rows=most_rows,
             most_matches=most_matches,
             options=options,
+            buckets=buckets,
         )
         chosen = _options(own["strategy"], own["most_rows"], own["most_matches"], own["options"] or {})
+        if own["buckets"] is not None:
+            chosen = replace(chosen, buckets=_buckets(own["buckets"]))
         query = self._compiled(Source(text), own["args"], chosen, streams, untrusted)
         warn_of(query.warnings, query.text)
         return query
@@ -241,8 +255,9 @@ class Session:
     ) -> Query:
         """The script's last query, without a warning."""
         with translated():
-            bound = self._bound(text, args or {}, streams, untrusted)
+            bound = with_watermarks(self._bound(text, args or {}, streams, untrusted))
             _refuse_options(bound, options)
+            options = replace(options, streaming=bound.is_streaming)
             compiled = compile_query(bound.program, bound.last, bound.text, options)
         return Query(self.spark, bound, compiled)
 
@@ -261,7 +276,8 @@ class Session:
         own = own_arguments(streams, args=args, mode=mode, format=format)
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
         with translated():
-            return explanation(self._bound(Source(text), args, streams, untrusted), mode, format)
+            bound = with_watermarks(self._bound(Source(text), args, streams, untrusted))
+            return explanation(bound, mode, format)
 
     def why(
         self,
@@ -280,6 +296,7 @@ class Session:
         args, key, between = own["args"], own["key"], own["between"]
         with translated():
             bound = self._bound(Source(text), args or {}, streams, untrusted)
+            refuse_streaming(bound, "why")
             return why_of(self.spark, bound, key, between)
 
     def _bound(
@@ -349,10 +366,20 @@ def _options(
     return Options(chosen, rows, most_matches, **switches)
 
 
+def _buckets(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"buckets: a number of at least 1, not {given!r}")
+    return given
+
+
 def _refuse_options(bound: BoundScript, options: Options) -> None:
     """Options are for PATTERN queries: `CallError` if only queries around MATCH_RECOGNIZE are compiled."""
     queries = [bound.program.queries[place].query for place in bound.program.needed([bound.last])]
-    if options != Options() and all(isinstance(query, HostQuery) for query in queries):
+    if options.buckets is not None and not bound.is_streaming:
+        raise CallError("buckets: for queries over streaming DataFrames")
+    if options.strategy not in (None, ExecutionStrategy.KERNEL) and bound.is_streaming:
+        raise CallError(f"strategy: {options.strategy} is for bounded data; over streams, the kernel runs")
+    if replace(options, buckets=None) != Options() and all(isinstance(query, HostQuery) for query in queries):
         raise CallError("strategy, most_rows, most_matches and options are for PATTERN queries")
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neelc.api.errors import NeelQueryError, reading
+from neelc.api.errors import reading
 from neelc.api.schemas import columns_of, ddl
 from neelc.catalog.inputs import UNITS, GivenStream, unit_of, watermark_of
 from neelc.catalog.readers.text import CellTable, Table, likely_timestamp
@@ -364,9 +364,10 @@ class RegisteredStream:
     spark: Frame
     is_declared: bool = False
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.data.data, str):
-            refuse_endless(self.data.data, self.name)
+    @cached_property
+    def is_streaming(self) -> bool:
+        """Whether its data have no end; files that are read by their path have one."""
+        return not self._is_path and bool(self._frame.isStreaming)
 
     def given(self) -> GivenStream:
         """The stream as the compiler takes it; its columns are looked at only if nobody declares them."""
@@ -382,6 +383,7 @@ class RegisteredStream:
             unit,
             timestamp_format=data.timestamp_format,
             watermark=None if data.watermark is None else watermark_of(data.watermark),
+            event_time=self._event_time,
         )
 
     def frame(self, stream: Stream) -> Frame:
@@ -398,12 +400,20 @@ class RegisteredStream:
     def _tables(self, _: bool) -> list[Table]:
         with reading(self.name):
             table = table_of(self._frame, self.name)
-        if not self.is_declared and self.data.timestamp is None and likely_timestamp(table.names) is None:
+        start = self.data.timestamp or self._event_time or likely_timestamp(table.names)
+        if not self.is_declared and start is None:
             raise CallError(
                 f"stream {self.name}: which column is the timestamp? Say timestamp=COLUMN in "
                 f"neelc.stream(...) or Session.register(...); columns: {', '.join(table.names)}"
             )
         return [table]
+
+    @property
+    def _event_time(self) -> str | None:
+        """The column that its DataFrame has a watermark on, if that is one."""
+        with reading(self.name):
+            columns = list(watermarks_of(self._frame)) if self.is_streaming else []
+        return written(columns[0]) if len(columns) == 1 else None
 
     @property
     def _is_path(self) -> bool:
@@ -424,9 +434,7 @@ class RegisteredStream:
             return self._read(None)
         if not isinstance(self.data.data, str):
             return self.data.data
-        table = self.spark.table(self.data.data)
-        refuse_endless(table, self.name)
-        return table
+        return self.spark.table(self.data.data)
 
     def _read(self, columns: Sequence[Column] | None) -> Frame:
         path = str(self.data.data)
@@ -434,20 +442,13 @@ class RegisteredStream:
         return read_path(self.spark, path, kind.lower(), self.data.options, columns, self.name)
 
 
-def refuse_endless(frame: Frame, name: str | None) -> None:
-    """Raises `NeelQueryError` if a DataFrame is streaming: Spark would report it late, and in other words."""
-    if not frame.isStreaming:
-        return
-    text = Source(", ".join(frame.columns), "query" if name is None else f"stream {name}")
-    what = "the query reads" if name is None else f"stream `{name}` is"
-    ways = "read it with spark.read; or query each micro-batch alone, in a function for .foreachBatch"
-    found = Diagnostic(
-        "NEEL4130",
-        f"{what} a streaming DataFrame: neelc queries bounded data only",
-        Span(0, len(text.text)),
-        f"{ways}: matches that span two batches are not found then",
-    )
-    raise NeelQueryError([found], text)
+DELAY = "spark.watermarkDelayMs"
+"""What Spark writes into the metadata of a column that has a watermark."""
+
+
+def watermarks_of(frame: Frame) -> dict[str, int]:
+    """The delays of a DataFrame's watermarks, in microseconds, by their columns."""
+    return {one.name: int(one.metadata[DELAY]) * 1000 for one in frame.schema.fields if DELAY in one.metadata}
 
 
 def as_data(value: object) -> StreamData:

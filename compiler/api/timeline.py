@@ -12,6 +12,7 @@ from neelc.api.errors import translated
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.spark_session import counting
+from neelc.api.streaming import refuse_streaming
 from neelc.api.streams import Frame, StreamData, is_frame, no_frame, streams_read
 from neelc.api.streams import stream as stream_data
 from neelc.api.why import time_literal
@@ -494,6 +495,7 @@ def drawn(
     """The picture of a compiled query; without its matches, of its events only."""
     with translated():
         bound = query.bound
+        refuse_streaming(bound, "a time line")
         named, program, place = written_queries(bound.script, bound.program)[-1], bound.program, bound.last
         lane_columns = (key,) if isinstance(key, str) else tuple(key or ())
         subject = DrawnQuery(

@@ -217,7 +217,7 @@ class GivenStream:
     """A stream given from outside: by `--stream`, or as the events of a case. Names are in source form.
 
     `open` gives its tables; with True only the schema is needed. `location` is where they lie, if in files.
-    `watermark` is in microseconds.
+    `watermark` is in microseconds. `event_time` is the column that is the timestamp where nobody says which.
     """
 
     name: str
@@ -230,6 +230,7 @@ class GivenStream:
     location: Location | None = None
     timestamp_format: str | None = None
     watermark: int | None = None
+    event_time: str | None = None
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,7 @@ def _completed(
     if (
         statement.timestamp is None
         and not statement.is_relation
-        and (start := likely_timestamp(c.name for c in columns))
+        and (start := (outside and outside.event_time) or likely_timestamp(c.name for c in columns))
     ):
         format = outside.timestamp_format if outside else None
         completed = replace(completed, timestamp=Timestamp(start, format=format, span=statement.span))
@@ -430,7 +431,7 @@ def _stream(given: GivenStream, may_lack_times: bool = False) -> Stream:
             raise CallError(f"stream {given.name}: no column {name}, given as the {role}; {listed}")
         return found
 
-    start = column(given.timestamp, "timestamp") or _likely_start(columns, may_lack_times)
+    start = column(given.timestamp or given.event_time, "timestamp") or _likely_start(columns, may_lack_times)
     if start is None and may_lack_times:
         return Stream(given.name, columns, "", unit=given.unit or "MILLISECOND")
     if start is None:

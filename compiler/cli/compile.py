@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neelc.arguments import MOST_ROWS, ExecutionStrategy, Options
-from neelc.cli.options import add_inputs, add_statistics, add_strategy
+from neelc.cli.options import add_inputs, add_statistics, add_strategy, add_streaming
 from neelc.cli.output import check_target, put
 from neelc.files import CallError, read_source
 
@@ -22,6 +23,7 @@ EXAMPLES = """examples:
   neelc compile hospital.neel
   neelc compile hospital.neel -o hospital.py
   neelc compile hospital.neel --emit plan --strategy join
+  neelc compile hospital.neel --streaming
   echo 'PATTERN SEQ(A a, B b)' | neelc compile - --stream Trades=trades.csv,type=ticker
 """
 
@@ -40,6 +42,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--query", metavar="NAME", help="compile this query")
     add_strategy(parser)
+    add_streaming(parser)
+    parser.add_argument(
+        "--buckets",
+        metavar="N",
+        type=int,
+        help="with --streaming: group events into so many buckets by their key (16)",
+    )
     add_inputs(parser)
     add_statistics(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="write to this file; - is standard output")
@@ -57,9 +66,12 @@ def run(options: argparse.Namespace) -> int:
     refuse_unused(inputs, program, options)
     _refuse_settings(program, at, options)
     found = located(program, inputs.directory)
+    if options.streaming:
+        found = found.with_streams(lambda one: one if one.producer else replace(one, is_streaming=True))
     statistics = statistics_of(inputs, found, options.stats)
     try:
-        compiled = compile_query(found, at, source, options_in(options), statistics, WAY_OUT)
+        how = replace(options_in(options), streaming=options.streaming, buckets=options.buckets)
+        compiled = compile_query(found, at, source, how, statistics, None if options.streaming else WAY_OUT)
         is_sql = options.emit == "sql"
         text = write_sql(compiled, found, at, source) if is_sql else _emitted(compiled, options.emit)
     finally:
@@ -69,6 +81,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_settings(program: Program, place: int, options: argparse.Namespace) -> None:
     """Settings are for PATTERN queries, and MATCH_RECOGNIZE is not SQL for Spark."""
+    if options.buckets is not None and (options.buckets < 1 or not options.streaming):
+        raise CallError("compile --buckets: a number of at least 1, for --streaming")
+    if options.streaming and options.strategy not in (None, ExecutionStrategy.KERNEL):
+        raise CallError(f"compile --strategy {options.strategy}: with --streaming, the kernel runs")
     from neelc.ir.bound_rows import HostQuery
 
     queries = [program.queries[at].query for at in program.needed([place])]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neelc.cli.options import add_inputs, add_statistics
+from neelc.cli.options import add_inputs, add_statistics, add_streaming
 from neelc.cli.output import check_target, put
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.files import CallError, read_source
@@ -23,6 +23,7 @@ EXAMPLES = """examples:
   neelc explain hospital.neel --mode rewrite      each rule that fired, before and after
   neelc explain hospital.neel --mode cost --stats hospital.json
   neelc explain hospital.neel --mode nfa --format mermaid
+  neelc explain hospital.neel --streaming
   neelc explain hospital.neel -o hospital.html    all of it, to look at in a browser
 """
 
@@ -50,6 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="explain this query, by its name or its place: 1 is the first (may be repeated)",
     )
+    add_streaming(parser)
     add_inputs(parser)
     add_statistics(parser)
     parser.add_argument(
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     places = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     statistics = statistics_of(inputs, program, options.stats)
-    found = report(source.name, inputs.script, program, statistics, places, source)
+    found = report(source.name, inputs.script, program, statistics, places, source, options.streaming)
     check_view(found, kind, options.mode)
     return _write(renderer(kind)(found, options.mode), options)
 

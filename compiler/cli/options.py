@@ -116,6 +116,15 @@ def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> N
     )
 
 
+def add_streaming(parser: argparse.ArgumentParser) -> None:
+    """Declare `--streaming`."""
+    parser.add_argument(
+        "--streaming",
+        action="store_true",
+        help="the streams have no end: for streaming DataFrames, which emit matches as soon as they are sure",
+    )
+
+
 TIME_ZONE = "spark.sql.session.timeZone"
 
 

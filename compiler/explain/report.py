@@ -318,8 +318,10 @@ def report(
     statistics: Statistics,
     places: Collection[int],
     source: Source | None = None,
+    streaming: bool = False,
 ) -> Report:
-    """Why the queries at these places are executed as they are, and what they share.
+    """Why the queries at these places are executed as they are, and what they share; with `streaming`, over
+    streams without end.
 
     A query may read another one: what that is expected to find is supposed from then on.
     Warnings point into `source`; without it there are none.
@@ -331,7 +333,7 @@ def report(
     hosts: list[HostExplanation] = []
     planned = plan_queries(
         [(named, has_readers(named, program)) for named in program.queries],
-        Options(),
+        Options(streaming=streaming),
         statistics,
         compare=True,
     )

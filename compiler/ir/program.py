@@ -9,12 +9,12 @@ A bound pattern is made of the same nodes as a parsed one, with these promises (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from neelc.ir.expressions import Aggregate, Expr
-from neelc.ir.node import Node, walk
+from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.script import Confidence, Property, SelectionStrategy, Statistic
 from neelc.ir.types import DataType
@@ -223,6 +223,23 @@ class Program(Node):
                 required.add(place)
                 names |= {stream.producer for stream in named.query.streams}
         return sorted(required)
+
+    def with_streams(self, change: Callable[[Stream], Stream]) -> Program:
+        """The same with other streams, wherever they stand."""
+
+        def changed(node: Node) -> Node | None:
+            match node:
+                case Stream():
+                    return change(node)
+                case Match(partial=FurthestPrefix() as partial):
+                    written = transform(partial.written, changed)
+                    assert isinstance(written, Match)
+                    return replace(node, partial=replace(partial, written=written))
+            return None
+
+        found = transform(self, changed)
+        assert isinstance(found, Program)
+        return found
 
     @property
     def pattern_queries(self) -> tuple[NamedQuery, ...]:

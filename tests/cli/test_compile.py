@@ -105,3 +105,28 @@ def test_a_result_that_is_too_large(neelc: Here) -> None:
     assert (done.status, done.out) == (1, "")
     assert done.err.startswith("error[NEEL4002]: ") and "most_rows (--most-rows) allows more" in done.err
     assert neelc("compile", "script.neel", "--most-rows", "1e30").status == 0
+
+
+def test_streams_without_end(neelc: Here) -> None:
+    done = neelc("compile", "script.neel", "--streaming", "--buckets", "3", "--query", "up")
+    assert (done.status, done.err) == (0, "")
+    assert ".applyInPandasWithState(" in done.out
+    assert neelc("explain", "script.neel", "--streaming").status == 0
+    neelc.write("endless.neel", SCRIPT.replace(" WITHIN 10 SECONDS", ""))
+    done = neelc("compile", "endless.neel", "--streaming")
+    assert done.status == 1 and "error[NEEL4131]" in done.err
+    for options, why in (
+        (("--buckets", "3"), "--buckets: a number of at least 1, for --streaming"),
+        (("--streaming", "--buckets", "0"), "--buckets: a number of at least 1, for --streaming"),
+        (("--streaming", "--strategy", "join"), "--strategy join: with --streaming, the kernel runs"),
+    ):
+        assert neelc("compile", "script.neel", *options) == Done(2, "", f"neelc: compile {why}\n")
+
+
+def test_watermarks_of_streams(neelc: Here) -> None:
+    given = ("--stream", "trades=trades.csv,type=sym,unit=s,watermark=")
+    text = "PATTERN SEQ(A a, C c) WITHIN 10 SECONDS"
+    neelc.write("query.neel", text)
+    assert neelc("compile", "query.neel", given[0], given[1] + "5 seconds").status == 0
+    done = neelc("compile", "query.neel", given[0], given[1] + "5 rows")
+    assert done.status == 2 and "watermark: `5 rows` is no length of time; for example 10 seconds" in done.err

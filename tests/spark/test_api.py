@@ -227,31 +227,6 @@ def test_streams_named_like_arguments(spark: Any, trades: Any) -> None:
         neelc.sql(spark, "PATTERN T t", T=trades, options=cast(Any, neelc.stream(trades)))
 
 
-def test_streaming_frames_are_refused(spark: Any) -> None:
-    endless = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "ts")
-    sentence = "error[NEEL4130]: stream `T` is a streaming DataFrame: neelc queries bounded data only\n"
-    text = "CREATE STREAM T (ts TIMESTAMP, value BIGINT) TIMESTAMP BY ts; PATTERN T t WHERE t.value = 1"
-    for call in (
-        lambda: neelc.sql(spark, "PATTERN T t", T=endless),
-        lambda: neelc.Session(spark).compile(text, T=endless),
-    ):
-        with pytest.raises(neelc.NeelQueryError) as raised:
-            call()
-        assert str(raised.value).startswith(sentence) and "foreachBatch" in str(raised.value)
-    endless.createOrReplaceTempView("Endless")
-    try:
-        rows = "SELECT * FROM Endless MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))"
-        for call in (
-            lambda: neelc.sql(spark, "PATTERN Endless t"),
-            lambda: neelc.sql(spark, rows),
-            lambda: neelc.match_recognize(endless, pattern="A", order_by="ts"),
-        ):
-            with pytest.raises(neelc.NeelQueryError, match="NEEL4130"):
-                call()
-    finally:
-        spark.catalog.dropTempView("Endless")
-
-
 UNBOUNDED = "PATTERN SEQ(A a, B b) WHERE b.price > a.price"
 
 
