@@ -808,15 +808,50 @@ class Emission:
         return not (self.window or self.end or self.before)
 
 
+MATCH_START, MATCH_END = "match_start", "match_end"
+
+
+@dataclass(frozen=True)
+class MatchValue:
+    """What a match has: the `column` of the event of a `variable`, NULL where that is absent; without a
+    variable, MATCH_START or MATCH_END."""
+
+    column: str
+    variable: EventName | None = None
+
+
+@dataclass(frozen=True)
+class MatchGrouping:
+    """Matches with the same `values` belong together. The one at `time` is a time of the match, or the start
+    of one of its events: so a group has all its matches when a window has passed since then. Groups with
+    different values of `keys`, columns of the program, have none in common."""
+
+    values: tuple[MatchValue, ...]
+    time: int
+    keys: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class StreamedPattern:
-    """A program whose matches are emitted as soon as they are sure. No match is longer than `window`, a
-    time of the program's clock, or holds more than `events`: one of them is not None."""
+    """A program whose matches are emitted as soon as they are sure; of those that belong together, the first
+    that is sure, if they are to be `distinct`. No match is longer than `window`, a time of the program's
+    clock, or holds more than `events`: one of them is not None."""
 
     program: PatternProgram
     emission: Emission = Emission()
     window: int | None = None
     events: int | None = None
+    distinct: MatchGrouping | None = None
+
+
+@dataclass(frozen=True)
+class StreamedGroups:
+    """A program whose matches are aggregated by group: a row for each group, when all its matches are known.
+    No match is longer than `window`, a time of the program's clock."""
+
+    program: PatternProgram
+    grouping: MatchGrouping
+    window: int
 
 
 # The aggregates over lists that kernels can compute. The compiler looks here: it does not load NumPy.

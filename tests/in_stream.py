@@ -5,22 +5,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from random import Random
+from typing import Any
 
 import pyarrow as pa
-from in_bridge import NUMBER, as_table, bound, numbered
-from in_kernel import complete, functions_of, key, planned_for
+from in_bridge import NUMBER, TYPES, as_table, bound, numbered
+from in_counting import finished
+from in_kernel import complete, functions_of, key, planned_for, raw_values
 
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.columns import width_of
-from neelc.pattern.plan.emission import streamed_pattern
+from neelc.pattern.plan.counting.plan import AggregatePlan
+from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
-from neelc.runtime.program import StreamedPattern
+from neelc.runtime.program import PatternProgram, StreamedPattern
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.runtime.reference.results import rows_of
+from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.streaming import (
     StreamKernel,
     StreamMemory,
@@ -91,45 +98,142 @@ def later(planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]) -
             yield replace(event, stream="no stream of the query", row=number, type=None, start=time, end=time)
 
 
-def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPlan | None = None) -> Streamed:
-    """What comes out; `UnsupportedQuery` if the query cannot run over a stream."""
-    planned = planned or planned_for(match)
+@dataclass(frozen=True, eq=False)
+class Coming:
+    """The events of a stream in any order, and how they come: in `batches`, each with the watermark before
+    it. `more` come after all others, and play no role."""
+
+    events: list[ReferenceEvent]
+    more: list[ReferenceEvent]
+    batches: list[tuple[list[int], int]]
+    late: frozenset[int]
+
+    @property
+    def on_time(self) -> list[ReferenceEvent]:
+        return [event for number, event in enumerate(self.events) if number not in self.late]
+
+
+def coming(match: Match, tables: Tables, how: Arrival, planned: KernelPlan) -> Coming:
     events = list(read(match, tables, {}))
     Random(how.seed).shuffle(events)
     unit = LENGTHS[planned.plan.unit]
     batches = arrived(events, how, unit)
-    late = {n for batch, now in batches for n in batch if events[n].start // unit <= now}
+    late = frozenset(n for batch, now in batches for n in batch if events[n].start // unit <= now)
     more = list(later(planned, match, events))
     numbers = list(range(len(events), len(events) + len(more)))
     watermark = max((now for _, now in batches), default=FIRST_TIME)
     batches += [(numbers[::2], watermark), (numbers[1::2], watermark), ([], FAR)]
+    return Coming(events, more, batches, late)
+
+
+def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPlan | None = None) -> Streamed:
+    """What comes out; `UnsupportedQuery` if the query cannot run over a stream. RETURN is not executed."""
+    planned = planned or planned_for(match)
     program = numbered(planned.program, None)
-    streamed = streamed_pattern(match, program, planned.plan.unit)
+    streamed = streamed_pattern(replace(planned, query=replace(match, distinct=False), program=program))
     kernel = PatternStream(streamed, functions=functions_of(match))
-    table = as_table(planned, program, match, [*events, *more]).combine_chunks()
-    found, memory = run_stream(kernel, table, batches)
+    stream = coming(match, tables, how, planned)
+    table = as_table(planned, program, match, [*stream.events, *stream.more])
+    found, memory = run_stream(kernel, table, stream.batches)
     assert left_nothing(streamed, memory), "what no match can need is forgotten"
-    bindings = [
-        {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
-        for row in found
+    bindings = [binding_of(program, row, stream.events) for row in found]
+    return Streamed(complete(planned, bindings), stream.on_time)
+
+
+def binding_of(program: PatternProgram, row: Any, events: Sequence[ReferenceEvent]) -> Binding:
+    return {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
+
+
+# RETURN DISTINCT, and aggregates over matches.
+
+
+@dataclass(frozen=True)
+class ReturnedRows:
+    """The rows that a run over a stream gave, as they came, and the events that took part."""
+
+    rows: list[tuple[object, ...]]
+    events: list[ReferenceEvent]
+
+
+def stream_rows(match: Match, tables: Tables, how: Arrival) -> ReturnedRows:
+    """What RETURN DISTINCT, or RETURN with aggregates over enumerated matches, gives."""
+    planned = planned_for(match)
+    program = with_numbers(planned)
+    planned = replace(planned, program=program)
+    stream = coming(match, tables, how, planned)
+    table = with_outputs(planned, match, as_table(planned, program, match, stream.events), stream.events)
+    functions, found = functions_of(match), []
+    if match.aggregated:
+        kernel: StreamKernel = GroupedStream(streamed_groups(planned), functions=functions)
+        groups, memory = run_stream(kernel, table, stream.batches)
+        found = [[binding_of(program, one, stream.events) for one in group["matches"]] for group in groups]
+    else:
+        kernel = PatternStream(streamed_pattern(planned), functions=functions)
+        rows, memory = run_stream(kernel, table, stream.batches)
+        found = [[binding_of(program, row, stream.events)] for row in rows]
+    assert memory.is_empty, "what no row can need is forgotten"
+    made = [rows_of(match, [WeighedMatch(one, Fraction(1)) for one in bindings]) for bindings in found]
+    assert all(len(rows) == 1 for rows in made), "one row for each group"
+    return ReturnedRows([rows[0].values for rows in made], stream.on_time)
+
+
+def counted_stream_rows(match: Match, plan: AggregatePlan, tables: Tables, how: Arrival) -> ReturnedRows:
+    """What RETURN gives with aggregates over matches that are counted."""
+    planned = plan.planned
+    stream = coming(match, tables, how, planned)
+    table = as_table(planned, planned.program, match, stream.events)
+    table = with_outputs(planned, match, table, stream.events)
+    parts, memory = run_stream(GroupedStream(streamed_groups(planned)), table, stream.batches)
+    assert memory.is_empty, "what no row can need is forgotten"
+    rows = finished(match, plan, parts)
+    assert len(rows) == len(parts), "each group comes once, with all its matches"
+    return ReturnedRows(rows, stream.on_time)
+
+
+def with_numbers(planned: KernelPlan) -> PatternProgram:
+    """The program, with the numbers of events among its results."""
+    program = numbered(planned.program, None)
+    own = {output.variable: output.fields for output in planned.program.outputs}
+    outputs = [
+        one if one.inner else replace(one, fields=(*one.fields, *own[one.variable]))
+        for one in program.outputs
     ]
-    on_time = [event for number, event in enumerate(events) if number not in late]
-    return Streamed(complete(planned, bindings), on_time)
+    return replace(program, outputs=tuple(outputs))
+
+
+def with_outputs(
+    planned: KernelPlan, match: Match, table: pa.Table, events: Sequence[ReferenceEvent]
+) -> pa.Table:
+    """The table with the columns that results are made of."""
+    numbers = table.column(NUMBER).to_pylist()
+    used = {column for output in planned.program.outputs for column in output.columns}
+    for column in planned.columns:
+        if column.name in used - set(table.column_names):
+            values = list(raw_values(column, match, events))
+            table = table.append_column(
+                column.name, pa.array([values[n] for n in numbers], TYPES.get(column.type))
+            )
+    return table
 
 
 def run_stream(
     kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
-) -> tuple[list[dict[str, object]], StreamMemory]:
+) -> tuple[list[dict[str, Any]], StreamMemory]:
     """The rows that come out of micro-batches, and what is kept in the end; it is written and read between
-    any two of them. `table` has the number of each event."""
+    any two of them. Without new events the kernel is called only if it has to be. `table` has the number of
+    each event."""
+    table = table.combine_chunks()
     place = {number: row for row, number in enumerate(table[NUMBER].to_pylist())}
     stream, memory = StreamProgram(kernel), memory_to_bytes(StreamMemory(), FIRST_TIME)
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
+    wake: int | None = None
     for batch, now in batches:
         rows = table.take(pa.array([place[n] for n in batch if n in place], pa.int64()))
+        if not rows.num_rows and (wake is None or now < wake):
+            continue
         kept, before = memory_from_bytes(memory)
         call = called(stream, kept, before, rows.to_batches(), now)
-        memory = memory_to_bytes(call.step.memory, call.watermark)
+        memory, wake = memory_to_bytes(call.step.memory, call.watermark), call.step.wake
         found += [row for result in call.step.results for row in result.to_pylist()]
     return found, memory_from_bytes(memory)[0]
 

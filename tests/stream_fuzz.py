@@ -10,25 +10,37 @@ What a kernel keeps is written and read between any two micro-batches. Late even
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
+from generate.conditions import seen_in
+from generate.counted import events as counted_events
+from generate.counted import query_text as counted_text
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
+from in_counting import bound as counted_query
+from in_counting import differing as difference_of
+from in_counting import planned as counted_plan
 from in_kernel import as_bindings, planned_for
-from in_stream import arrival, stream_matches
+from in_stream import Arrival, ReturnedRows, arrival, counted_stream_rows, stream_matches, stream_rows
 from kernel_fuzz import ROUND, Different, Tally, different, run_rounds, show_progress, table, ways_to_write
 from shrinking import shrunk
 
+from neelc import syntax as parse
+from neelc.errors import NeelError
 from neelc.ir.program import Match
-from neelc.ir.script import SelectionStrategy
+from neelc.ir.script import PatternQuery, RunQuery, SelectionStrategy
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.reference import LimitReached, Tables, candidates
+from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import find_matches
 
 
@@ -78,6 +90,82 @@ def smallest(found: Sample, seed: int) -> Different | None:
     return differing(shrunk(found, lambda smaller: differing(smaller, seed) is not None), seed)
 
 
+# RETURN DISTINCT, and aggregates over matches, by a time and maybe more.
+
+
+def check_rows(number: int, tally: Tally) -> None:
+    """Raise `Different` if a stream gives other rows than the reference."""
+    chance = Random(f"rows {number}")
+    kind = number % 3
+    if kind == 0:
+        text = counted_text(chance)
+        singles = re.findall(r"\b[ABC] ([abcd])\b", text) or ["a"]
+        returned = f"WITHIN {chance.choice((3, 6, 20))} RETURN {chance.choice(singles)}.ts AS time, "
+        match = counted_query(re.sub(r" (WITHIN \d+( EVENTS)?)? RETURN ", f" {returned}", text))
+        samples = [{"S": counted_events(chance)} for _ in range(2)]
+    else:
+        found = drawn(number)
+        match = None if found is None else returning(found, chance, aggregated=kind == 1)
+        samples = list(found.tables[:2]) if found is not None else []
+    if match is None:
+        return
+    tally.queries += 1
+    for place, tables in enumerate(samples):
+        how = arrival(number + place)
+        try:
+            for name, made in returned_rows(match, tables, how):
+                check_returned(match, made, f"{name}, {how}\n{match}\n{tables}")
+                tally.pairs += 1
+                tally.with_matches += bool(made.rows)
+                tally.forms[name] += 1
+        except UnsupportedQuery as refusal:
+            tally.refused[refusal.what.partition("`")[0].strip()] += 1
+        except LimitReached:
+            tally.refused["left out as too large"] += 1
+
+
+def returned_rows(match: Match, tables: Tables, how: Arrival) -> Iterator[tuple[str, ReturnedRows]]:
+    """What comes out of streams, in each way that the query has."""
+    plan = counted_plan(match) if match.aggregated else None
+    if plan is not None:
+        yield "aggregated, counted", counted_stream_rows(match, plan, tables, how)
+    yield ("aggregated" if match.aggregated else "RETURN DISTINCT"), stream_rows(match, tables, how)
+
+
+def check_returned(match: Match, made: ReturnedRows, what: str) -> None:
+    with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
+        expected = [row.values for row in rows_of(match, find_matches(match, made.events))]
+    if difference := difference_of(made.rows, expected):
+        raise Different(f"{what}: {difference}")
+
+
+def returning(found: Sample, chance: Random, aggregated: bool) -> Match | None:
+    """The query with another RETURN; None if it cannot be."""
+    singles = [one.name for one in seen_in(found.query.pattern) if not one.is_list and not one.inner]
+    time = chance.choice(["match_start", "match_end", *(f"{name}.ts" for name in singles)])
+    items = [f"{time} AS time"]
+    items += [
+        f"{name}.{chance.choice(['id', 'x'])} AS v{n}"
+        for n, name in enumerate(singles[: chance.randrange(3)])
+    ]
+    if aggregated:
+        values = [f"{name}.x" for name in singles] or ["match_start"]
+        functions = ("count(*)", "sum({})", "max({})", "count(DISTINCT {})", "collect_set({})")
+        items += [
+            f"{chance.choice(functions).format(chance.choice(values))} AS t{n}"
+            for n in range(chance.choice([1, 2]))
+        ]
+    text = f"PATTERN A a RETURN {'' if aggregated else 'DISTINCT '}{', '.join(items)};"
+    run = parse.script(text).statements[-1]
+    assert isinstance(run, RunQuery) and isinstance(run.query, PatternQuery)
+    asked = replace(found.query, returns=run.query.returns)
+    statements = (*found.script.statements[:-1], RunQuery(asked))
+    try:
+        return replace(found, script=replace(found.script, statements=statements)).match
+    except NeelError:
+        return None
+
+
 def drawn(number: int) -> Sample | None:
     """Every other query has lists, under one of the selection strategies."""
     if number % 2:
@@ -97,6 +185,10 @@ def run_round(first: int, size: int = ROUND) -> Tally:
             check_sample(found, tally, number)
         except Different as problem:
             tally.broken.append(f"query {number}: {smallest(found, number) or problem}")
+        try:
+            check_rows(number, tally)
+        except Exception as problem:
+            tally.broken.append(f"rows of query {number}: {type(problem).__name__}: {problem}")
     return tally
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine, names, numbers
 from neelc.runtime.kernels.frontier import EventLists, distinct
@@ -26,12 +27,20 @@ from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, 
 from neelc.runtime.kernels.matching import Piece, matches, united_columns
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
 from neelc.runtime.order import key_codes
-from neelc.runtime.program import Emission, PatternProgram, StreamedPattern, registered_folds
+from neelc.runtime.program import (
+    MATCH_START,
+    Emission,
+    MatchValue,
+    PatternProgram,
+    StreamedPattern,
+    registered_folds,
+)
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.user_functions import Function, needed
 from neelc.runtime.worker import MOST_MATCHES, explained
 
-EVENTS = "events"
+EVENTS, ROWS = "events", "rows"
+"""What is kept: events, and rows that are not to be emitted again."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +64,28 @@ class PatternStream:
         self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
     ) -> StreamStep:
         kept = memory.tables.get(EVENTS, ())
+        emitted = EmittedRows(self.streamed, memory.tables.get(ROWS, ()))
         if not kept and not rows:
-            return StreamStep()
+            return StreamStep((), StreamMemory({}, emitted.tables(move.now)), emitted.wake())
         with explained(context_of(self.program)):
-            known = _ordered(self.program, kept, rows)
-            results = list(self._results(known, move))
+            known = known_events(self.program, kept, rows)
+            results = list(self._results(known, move, emitted))
             left = known.rows(_needed(self.streamed, known, move.now))
-        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), self._wake(left, move.now))
+        tables = {EVENTS: left.batches(), **emitted.tables(move.now)}
+        wakes = [self._wake(left, move.now), emitted.wake()]
+        wake = min((one for one in wakes if one is not None), default=None)
+        return StreamStep(results, StreamMemory({}, tables), wake)
 
-    def _results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
-        active = known.rows(_active(self.streamed, known, move))
+    def _results(
+        self, known: KnownEvents, move: WatermarkMove, emitted: EmittedRows
+    ) -> Iterator[pa.RecordBatch]:
+        active = known.of_keys(_touched(self.streamed, known, move))
         if not len(active.columns.start):
             return
         schema = output_schema(self.program, active.columns.schema)
         for piece in in_larger_pieces(self._pieces(active, move)):
-            yield from gather(schema, self.program, active.columns, piece)
+            new = piece if self.streamed.distinct is None else emitted.new(piece, active.columns)
+            yield from gather(schema, self.program, active.columns, new)
 
     def _pieces(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
         if self.emission.compared:
@@ -97,7 +113,7 @@ class PatternStream:
         first, _ = distinct(
             [column.codes() if isinstance(column, EventLists) else column for column in united.values()]
         )
-        yield _taken(united, np.sort(first[first >= count]))
+        yield taken_matches(united, np.sort(first[first >= count]))
 
     def _matches(self, known: KnownEvents) -> Iterator[Piece]:
         if not len(known.columns.start):
@@ -152,6 +168,15 @@ class KnownEvents:
         places = np.flatnonzero(chosen)
         return KnownEvents(self.columns.take(places), self.key[places], self.is_new[places])
 
+    def of_keys(self, rows: Bools) -> KnownEvents:
+        """All events of the keys that these rows have."""
+        if rows.all():
+            return self
+        of_key = numbers(self.heads, len(rows))
+        found = np.zeros(len(self.heads), dtype=np.bool_)
+        found[of_key[rows]] = True
+        return self.rows(found[of_key])
+
     def batches(self) -> tuple[pa.RecordBatch, ...]:
         count = len(self.columns.start)
         if not count:
@@ -165,7 +190,7 @@ def _typed(array: pa.Array, type: pa.DataType) -> pa.Array:
     return array if array.type == type else array.cast(type)
 
 
-def _ordered(
+def known_events(
     program: PatternProgram, kept: Sequence[pa.RecordBatch], new: Sequence[pa.RecordBatch]
 ) -> KnownEvents:
     """All events, in order."""
@@ -219,9 +244,9 @@ def _before(passed: Ints, start: Ints, of_key: Ints) -> Ints:
     return np.where(first > 0, passed[np.maximum(first - 1, 0)], 0)
 
 
-def _active(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) -> Bools:
-    """The events of keys in which a match can have become sure: there are new events, or old ones that the
-    watermark passes now."""
+def _touched(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) -> Bools:
+    """The events by which a match can have become sure: new ones, or old ones that the watermark passes
+    now."""
     start, emission = known.columns.start, streamed.emission
     touched = known.is_new.copy()
     if emission.end or emission.before:
@@ -233,12 +258,7 @@ def _active(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) 
     elif emission.window and streamed.window is not None:
         passed = start + streamed.window
         touched |= (passed > move.before) & (passed <= move.now)
-    if touched.all():
-        return touched
-    of_key = numbers(known.heads, len(start))
-    found = np.zeros(len(known.heads), dtype=np.bool_)
-    found[of_key[touched]] = True
-    return found[of_key]
+    return touched
 
 
 # When matches are sure.
@@ -317,10 +337,10 @@ def _are_old(piece: Piece, known: KnownEvents) -> Bools:
 
 
 def _chosen(piece: Piece, rows: Bools) -> Piece:
-    return piece if rows.all() else _taken(piece, np.flatnonzero(rows))
+    return piece if rows.all() else taken_matches(piece, np.flatnonzero(rows))
 
 
-def _taken(piece: Piece, rows: Ints) -> Piece:
+def taken_matches(piece: Piece, rows: Ints) -> Piece:
     return {
         name: column.take(rows) if isinstance(column, EventLists) else column[rows]
         for name, column in piece.items()
@@ -333,3 +353,82 @@ def _moved(column: Ints | EventLists, places: Ints) -> Ints | EventLists:
         pool = np.where(column.pool < 0, column.pool, places[column.pool])
         return replace(column, pool=pool)
     return np.where(column < 0, column, places[column])
+
+
+# Matches that belong together: RETURN DISTINCT emits the first of them.
+
+
+def match_values(values: Sequence[MatchValue], piece: Piece, columns: Columns) -> list[pa.Array]:
+    """The values of each match. Zero has no sign."""
+    return [_unsigned(_match_value(value, piece, columns)) for value in values]
+
+
+def _match_value(value: MatchValue, piece: Piece, columns: Columns) -> pa.Array:
+    if value.variable is not None:
+        numbers = piece[value.variable]
+        assert not isinstance(numbers, EventLists), "a list has no single value"
+        return columns.arrays[value.column].take(pa.array(numbers, mask=numbers < 0))
+    count = count_of(piece)
+    is_start = value.column == MATCH_START
+    found = np.full(count, LAST_TIME if is_start else FIRST_TIME, dtype=np.int64)
+    for row, event in _events(piece):
+        if is_start:
+            np.minimum.at(found, row, columns.start[event])
+        else:
+            np.maximum.at(found, row, columns.end[event])
+    return pa.array(found)
+
+
+def _unsigned(array: pa.Array) -> pa.Array:
+    return pc.add(array, pa.scalar(0, array.type)) if pa.types.is_floating(array.type) else array
+
+
+@dataclass(eq=False)
+class EmittedRows:
+    """The values of rows that matches to come may have again: a match reaches no further than a window from
+    the time that is among its values."""
+
+    streamed: StreamedPattern
+    batches: tuple[pa.RecordBatch, ...]
+
+    def new(self, piece: Piece, columns: Columns) -> Piece:
+        """The matches whose values were not there before, one of each; they are there now."""
+        assert self.streamed.distinct is not None
+        values = match_values(self.streamed.distinct.values, piece, columns)
+        added = pa.RecordBatch.from_arrays(values, names=[f"v{n}" for n in range(len(values))])
+        if not added.num_rows:
+            return piece
+        whole = pa.Table.from_batches([*self.batches, added]).combine_chunks()
+        codes = key_codes([column.combine_chunks() for column in whole.columns], whole.num_rows)
+        _, first = np.unique(codes, return_index=True)
+        before = whole.num_rows - added.num_rows
+        new = np.sort(first[first >= before]) - before
+        self.batches = (*self.batches, added.take(pa.array(new)))
+        return taken_matches(piece, new)
+
+    def tables(self, now: int) -> dict[str, tuple[pa.RecordBatch, ...]]:
+        """What is kept of it."""
+        self.batches = tuple(
+            left
+            for batch in self.batches
+            if (
+                left := batch.filter(
+                    pa.array(self._time(batch) > max(now, FIRST_TIME + self._window) - self._window)
+                )
+            ).num_rows
+        )
+        return {ROWS: self.batches} if self.batches else {}
+
+    def wake(self) -> int | None:
+        """When nothing of it is needed any more."""
+        latest = [int(self._time(batch).max()) for batch in self.batches]
+        return max(latest) + self._window if latest else None
+
+    def _time(self, batch: pa.RecordBatch) -> Ints:
+        assert self.streamed.distinct is not None
+        return np.asarray(batch.column(self.streamed.distinct.time).to_numpy(zero_copy_only=False))
+
+    @property
+    def _window(self) -> int:
+        assert self.streamed.window is not None, "a window of EVENTS says nothing of times"
+        return self.streamed.window

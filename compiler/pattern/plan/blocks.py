@@ -406,6 +406,16 @@ class UnboundedState(UnsupportedQuery):
     hint = "add WITHIN, such as WITHIN 1 HOUR: what is older is forgotten"
 
 
+class EndlessGroups(UnsupportedQuery):
+    """Rows of a query over a stream without end that more matches could always belong to."""
+
+    code = "NEEL4132"
+    hint = (
+        "return match_start, or the time of an event that every match has, beside plain attributes of single "
+        "events, with WITHIN a time: a row is then complete when that time has passed"
+    )
+
+
 class TooManyRows(UnsupportedQuery):
     """A result that is larger than what is allowed, by the estimate."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from neelc.ir.expressions import Attribute, EventTime, Expr, MatchProperty, Variable, names_in
+from neelc.ir.names import bare
 from neelc.ir.patterns import (
     And,
     AndNeg,
@@ -22,10 +24,22 @@ from neelc.ir.patterns import (
 )
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
-from neelc.pattern.plan.blocks import UnboundedState
-from neelc.pattern.plan.columns import width_of
-from neelc.pattern.plan.kernel_plan import KernelPlan
-from neelc.runtime.program import Emission, PatternProgram, StreamedPattern
+from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, renamed
+from neelc.pattern.plan.columns import EVENT, width_of
+from neelc.pattern.plan.kernel_plan import START, KernelPlan
+from neelc.pattern.plan.plan import types_of_variables
+from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.runtime.program import (
+    MATCH_END,
+    MATCH_START,
+    Emission,
+    MatchGrouping,
+    MatchValue,
+    PatternProgram,
+    StreamedGroups,
+    StreamedPattern,
+)
+from neelc.runtime.reference.results import is_over_matches
 
 
 @dataclass(frozen=True)
@@ -40,13 +54,83 @@ class StreamPlan:
         return self.planned.program
 
 
-def streamed_pattern(query: Match, program: PatternProgram, unit: str) -> StreamedPattern:
-    """The program of a query for streams; raises `UnboundedState` if its state would grow without bound."""
+def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
+    """The program of a query for streams; raises `UnboundedState` if its state would grow without bound, and
+    `EndlessGroups` if RETURN DISTINCT would have to remember all rows."""
+    query, program = planned.query, planned.program
+    width, counted = _width(query, planned.plan.unit)
+    window, events = (None, width) if counted else (width, None)
+    distinct = match_grouping(planned) if query.distinct else None
+    return StreamedPattern(program, emission_of(query, program), window, events, distinct)
+
+
+def streamed_groups(planned: KernelPlan) -> StreamedGroups:
+    """The program of a query for streams that returns aggregates over matches: a `CountingProgram`, or one
+    that enumerates matches; raises `UnboundedState`, and `EndlessGroups` if groups are never complete."""
+    width, _ = _width(planned.query, planned.plan.unit)
+    return StreamedGroups(planned.program, match_grouping(planned), width)
+
+
+def _width(query: Match, unit: str) -> tuple[int, bool]:
     if query.within is None:
         raise UnboundedState("a pattern without WITHIN over a stream without end: every event would be kept")
-    width, counted = width_of(query.within, unit)
-    window, events = (None, width) if counted else (width, None)
-    return StreamedPattern(program, emission_of(query, program), window, events)
+    return width_of(query.within, unit)
+
+
+def match_grouping(planned: KernelPlan) -> MatchGrouping:
+    """What RETURN DISTINCT compares, or aggregates are grouped by: raises `EndlessGroups` where Spark would
+    have to compute it first, or where nothing says when a group has all its matches.
+
+    >>> from in_kernel import planned_for
+    >>> from pattern_examples import query
+    >>> text = "SEQ(A a, B b) WHERE a.id = b.id WITHIN 9 RETURN DISTINCT a.ts, b.id"
+    >>> grouping = match_grouping(planned_for(query(text)))
+    >>> [value.column for value in grouping.values], grouping.time, grouping.keys
+    (['start', 'id'], 0, ('id',))
+    """
+    query = planned.query
+    what = "an aggregate over matches" if query.aggregated else "RETURN DISTINCT"
+    if query.within is not None and query.within.unit == "EVENT":
+        raise EndlessGroups(f"{what} with a window of EVENTS over a stream without end")
+    if planned.residual:
+        raise EndlessGroups(f"{what} with the condition `{planned.residual[0]}` over a stream without end")
+    absent = frozenset(may_be_absent(planned.plan.steps))
+    grouped = [output.expression for output in query.outputs if not is_over_matches(output.expression)]
+    values = [_match_value(expression, planned, what) for expression in grouped]
+    times = [
+        place
+        for place, value in enumerate(values)
+        if value.variable is None or (value.column == START and value.variable not in absent)
+    ]
+    if not times:
+        raise EndlessGroups(f"{what} without a time over a stream without end: no row is ever complete")
+    sure = [expression for expression in grouped if not names_in(expression) & absent]
+    return MatchGrouping(tuple(values), times[0], tuple(_keys(planned, sure)))
+
+
+def _match_value(expression: Expr, planned: KernelPlan, what: str) -> MatchValue:
+    """The column of an event that an item of RETURN is."""
+    match expression:
+        case MatchProperty(name) if bare(name).lower() in (MATCH_START, MATCH_END):
+            return MatchValue(bare(name).lower())
+        case Attribute(Variable(name)) | EventTime(Variable(name)) if not any(
+            output.variable == name and output.listed for output in planned.program.outputs
+        ):
+            return MatchValue(planned.field(expression, name), name)
+    raise EndlessGroups(f"{what} by `{expression}` over a stream without end")
+
+
+def _keys(planned: KernelPlan, grouped: Sequence[Expr]) -> Iterator[str]:
+    """The columns of the partition whose values the items of RETURN are."""
+    types = types_of_variables(planned.plan)
+    for key in planned.keys:
+        for expression in grouped:
+            of = [(renamed(expression, name, EVENT), types.get(name, ())) for name in names_in(expression)]
+            if any(
+                term == shape and set(own) <= set(kinds) for shape, own in of for term, kinds in key.terms
+            ):
+                yield key.name
+                break
 
 
 def emission_of(query: Match, program: PatternProgram) -> Emission:

@@ -271,7 +271,7 @@ def _on_stream(task: PlanningTask) -> StrategyPlan:
     planned = kernel_plan(query, task.keys, task.unit)
     refuse_too_many_roles(planned.plan)
     refuse_results(query, (*planned.residual, *_outputs(query)))
-    plan = StreamPlan(planned, streamed_pattern(query, planned.program, task.unit))
+    plan = StreamPlan(planned, streamed_pattern(planned))
     return StrategyPlan(ExecutionStrategy.KERNEL, query, plan, task.most_matches, buckets=task.buckets)
 
 

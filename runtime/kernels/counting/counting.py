@@ -204,16 +204,22 @@ def _reduced(piece: CountedGroups) -> CountedGroups:
     """One row for each group, and only those with matches."""
     kept = np.flatnonzero(piece.channels[WALK] > 0)
     columns = [numbers[kept] for numbers in piece.groups.values()]
-    channels = {channel: table[kept] for channel, table in piece.channels.items()}
     if not len(kept):
+        channels = {channel: table[kept] for channel, table in piece.channels.items()}
         return replace(piece, groups=dict(zip(piece.groups, columns, strict=True)), channels=channels)
-    rows, like = distinct(columns) if columns else (np.zeros(1, np.int64), np.zeros(len(kept), np.int64))
+    like = distinct(columns)[1] if columns else np.zeros(len(kept), np.int64)
+    return united_groups(piece, kept, like)
+
+
+def united_groups(found: CountedGroups, rows: Numbers, like: Numbers) -> CountedGroups:
+    """Some of the rows, those with the same number added up; there is one at least."""
     order = np.argsort(like, kind="stable")
     begins = np.flatnonzero(np.diff(like[order], prepend=-1))
+    sorted_rows = rows[order]
     return replace(
-        piece,
-        groups={name: column[rows] for name, column in zip(piece.groups, columns, strict=True)},
-        channels={channel: _added(channel, table[order], begins) for channel, table in channels.items()},
+        found,
+        groups={name: numbers[sorted_rows[begins]] for name, numbers in found.groups.items()},
+        channels={c: _added(c, table[sorted_rows], begins) for c, table in found.channels.items()},
     )
 
 

@@ -1,0 +1,180 @@
+"""Aggregates over the matches of streams without end: one row for each group, when it has all its matches.
+
+Results are grouped by a time of the match, or of one of its events, and maybe by more. Whatever is in a match
+lies within a window of that time t: the group is complete when the watermark reaches t + window, and no match
+of it is sure to be the last one before. So the groups that a call emits are those whose time the watermark
+passes, less a window:
+
+    before < t + window <= now
+
+Matches are counted without being enumerated where that is possible (`counting/`); else a row has all of them
+as a list, over which Spark aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime.columns import FIRST_TIME, Columns, Ints
+from neelc.runtime.kernels.counting.chain import CountingProgram
+from neelc.runtime.kernels.counting.counting import counted, united_groups
+from neelc.runtime.kernels.counting.kernel import as_batch
+from neelc.runtime.kernels.gathering import gather, in_larger_pieces, output_schema
+from neelc.runtime.kernels.matching import Piece, matches
+from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
+from neelc.runtime.kernels.pattern_stream import (
+    EVENTS,
+    KnownEvents,
+    known_events,
+    match_values,
+    taken_matches,
+)
+from neelc.runtime.order import key_codes
+from neelc.runtime.program import (
+    MATCH_END,
+    MATCH_START,
+    PatternProgram,
+    StreamedGroups,
+    registered_folds,
+)
+from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
+from neelc.runtime.user_functions import Function, needed
+from neelc.runtime.worker import MOST_MATCHES, explained
+
+MATCHES = "matches"
+"""The list of a group's matches: a struct with those of the variables for each."""
+
+
+@dataclass(frozen=True)
+class GroupedStream:
+    """The groups of a program's matches, as a kernel for streams."""
+
+    streamed: StreamedGroups
+    most_matches: int = MOST_MATCHES
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+    @property
+    def program(self) -> PatternProgram:
+        return self.streamed.program
+
+    def advance(
+        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
+    ) -> StreamStep:
+        kept = memory.tables.get(EVENTS, ())
+        if not kept and not rows:
+            return StreamStep()
+        with explained(context_of(self.program)):
+            known = known_events(self.program, kept, rows)
+            results = list(self._results(known, *self._finished(move)))
+            left = known.rows(known.columns.start > _less(move.now, self._keep))
+        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), self._wake(left, move.now))
+
+    def _wake(self, left: KnownEvents, now: int) -> int | None:
+        """When the next group may be complete; after the last one, when nothing is needed any more."""
+        start, window = left.columns.start, self.streamed.window
+        if not len(start):
+            return None
+        waiting = start[start > _less(now, window)]
+        return int(waiting.min()) + window if len(waiting) else int(start.max()) + self._keep
+
+    def _finished(self, move: WatermarkMove) -> tuple[int, int]:
+        """The times, from the first to before the last, of the groups that are complete now and were not
+        before."""
+        window = self.streamed.window
+        return _less(move.before, window) + (move.before > FIRST_TIME + window), _less(move.now, window) + 1
+
+    @property
+    def _is_start(self) -> bool:
+        """Whether groups have the time at which their matches start."""
+        grouping = self.streamed.grouping
+        time = grouping.values[grouping.time]
+        return time.variable == self.program.leader if time.variable else time.column == MATCH_START
+
+    @property
+    def _keep(self) -> int:
+        """How long before the watermark an event that is needed may start: groups wait for a window, their
+        matches may start one earlier, and look back by one more."""
+        return self.streamed.window * (1 + (not self._is_start) + self.program.looks_back)
+
+    def _results(self, known: KnownEvents, first: int, beyond: int) -> Iterator[pa.RecordBatch]:
+        start = known.columns.start
+        known = known.of_keys((start >= first) & (start < beyond)) if self._is_start else known
+        if not len(known.columns.start) or beyond <= first:
+            return
+        low = first if self._is_start else _less(first, self.streamed.window)
+        heads = known.heads
+        limits = np.full(len(heads), low), np.full(len(heads), beyond)
+        rows = SearchRows(known.columns, heads, *limits)
+        if isinstance(self.program, CountingProgram):
+            yield from self._counted(self.program, rows, first, beyond)
+        else:
+            yield from self._listed(rows, first, beyond)
+
+    def _counted(
+        self, program: CountingProgram, rows: SearchRows, first: int, beyond: int
+    ) -> Iterator[pa.RecordBatch]:
+        found = counted(program, events_of(program, rows))
+        if not len(found):
+            return
+        codes, time = self._groups(found.groups, rows.columns)
+        chosen = np.flatnonzero((time >= first) & (time < beyond))
+        if len(chosen):
+            yield as_batch(program, united_groups(found, chosen, codes[chosen]), rows.columns)
+
+    def _listed(self, rows: SearchRows, first: int, beyond: int) -> Iterator[pa.RecordBatch]:
+        events = events_of(self.program, rows, self.functions)
+        found = matches(self.program, events, most_matches=self.most_matches)
+        chosen: list[tuple[Piece, Ints]] = []
+        for piece in in_larger_pieces(found):
+            _, time = self._groups(piece, rows.columns)
+            chosen.append((piece, np.flatnonzero((time >= first) & (time < beyond))))
+        pieces = [taken_matches(piece, numbers) for piece, numbers in chosen if len(numbers)]
+        for whole in in_larger_pieces(pieces, size=1 << 62):
+            codes, _ = self._groups(whole, rows.columns)
+            order = np.argsort(codes, kind="stable")
+            schema = output_schema(self.program, rows.columns.schema)
+            batches = list(gather(schema, self.program, rows.columns, taken_matches(whole, order)))
+            yield _lists(batches, codes[order])
+
+    def _groups(self, piece: Piece, columns: Columns) -> tuple[Ints, Ints]:
+        """A number for the group of each match, and its time."""
+        values = match_values(self.streamed.grouping.values, piece, columns)
+        codes = key_codes(values, len(values[0]))
+        time = values[self.streamed.grouping.time].to_numpy(zero_copy_only=False)
+        return codes, np.asarray(time, dtype=np.int64)
+
+
+def _less(time: int, length: int) -> int:
+    """A time before another; no earlier than the first there is."""
+    return max(time, FIRST_TIME + length) - length
+
+
+def _lists(batches: Sequence[pa.RecordBatch], group: Ints) -> pa.RecordBatch:
+    """Matches, sorted by group, as one list for each of them; with the first start and the last end."""
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    heads = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    offsets = pa.array(np.append(heads, len(group)).astype(np.int32))
+    start, end = (rows[name].to_numpy() for name in (MATCH_START, MATCH_END))
+    columns = [rows[name].combine_chunks() for name in rows.column_names]
+    structs = pa.StructArray.from_arrays(columns, names=rows.column_names)
+    arrays = [
+        pa.ListArray.from_arrays(offsets, structs),
+        pa.array(np.minimum.reduceat(start, heads)),
+        pa.array(np.maximum.reduceat(end, heads)),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=[MATCHES, MATCH_START, MATCH_END])
+
+
+def grouped_stream(
+    streamed: StreamedGroups,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
+) -> GroupedStream:
+    """The kernel of a program. `aggregates` are the functions of users that conditions call."""
+    folds = registered_folds(streamed.program.steps)
+    functions = needed(aggregates or {}, (fold.function for fold in folds))
+    return GroupedStream(streamed, most_matches, functions)
