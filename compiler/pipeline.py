@@ -185,7 +185,7 @@ def compile_program(
         if isinstance(one.plan, UnsupportedQuery):
             raise one.plan
         plans.append(WrittenQuery(one.named, one.plan, one.as_stream))
-    return write_script(plans)
+    return write_script(plans, options.streaming)
 
 
 def _needed(program: Program, position: int) -> Iterator[tuple[NamedQuery, bool]]:

@@ -15,7 +15,7 @@ from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
 from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
-from neelc.engines.streaming.pattern import stream_relations
+from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
@@ -69,9 +69,10 @@ class WrittenQuery:
     as_stream: bool
 
 
-def write_script(queries: Sequence[WrittenQuery]) -> CompiledScript:
-    """Source for the last of the queries, which reads those before it, as the plan of each says."""
-    writer = _ScriptWriter()
+def write_script(queries: Sequence[WrittenQuery], streaming: bool = False) -> CompiledScript:
+    """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
+    over streams without end."""
+    writer = _ScriptWriter(streaming)
     for one in queries:
         writer.add(one, is_last=one is queries[-1])
     last = queries[-1].named.query
@@ -112,6 +113,7 @@ class _ScriptWriter:
     """The relations of one query after the other. `names` are those of streams, and of earlier queries as
     streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
 
+    streaming: bool
     lets: list[Let] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
@@ -137,7 +139,7 @@ class _ScriptWriter:
     def add(self, one: WrittenQuery, is_last: bool) -> None:
         """Add the relations of one query."""
         query, plan = one.named.name, one.plan
-        self.lets += self._reads(plan.query.streams)
+        self.lets += self._reads(plan.query.streams, None if isinstance(plan, HostPlan) else plan.query.clock)
         name = free("result" if is_last else variable_name(query or "matches"), self.taken)
         if isinstance(plan, HostPlan):
             self.lets += host_relations(plan, self._read_by(plan.query), self.taken, name)
@@ -161,7 +163,7 @@ class _ScriptWriter:
             for stream in query.streams
         }
 
-    def _reads(self, streams: Iterable[Stream]) -> Iterator[Let]:
+    def _reads(self, streams: Iterable[Stream], clock: Clock | None) -> Iterator[Let]:
         for stream in streams:
             if stream.producer is None and stream.name not in self.names:
                 name = free(variable_name(stream.name), self.taken)
@@ -173,6 +175,11 @@ class _ScriptWriter:
                     yield Let(
                         self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
                     )
+                if self.streaming and stream.watermark is not None and not stream.watermarked:
+                    read, timed = self.names[stream.name], free(f"{name}_timed", self.taken)
+                    self.names[stream.name] = timed
+                    comment = "Events that come later than this take no part."
+                    yield Let(timed, declared_watermark(read, stream, clock), comment)
 
 
 def _relations(

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.engines.spark.kernel import kernel_schema
-from neelc.engines.spark.relations import Extend, KernelOnStream, Let
+from neelc.engines.spark.relations import Extend, KernelOnStream, Let, Watermark
 from neelc.engines.spark.results import MatchRelation, results
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
-from neelc.ir.program import Match
-from neelc.ir.types import LENGTHS
+from neelc.ir.program import Clock, Match, Stream
+from neelc.ir.types import LENGTHS, TIMESTAMP
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
 METRICS = "neelc"
@@ -66,6 +67,31 @@ def stream_relations(
         planned.inner,
     )
     yield from results(matches, planned.residual, taken, name, as_stream=False)
+
+
+EVENT_TIME = "event_time"
+"""The column of times for a stream whose own are no TIMESTAMPs."""
+
+
+def declared_watermark(source: str, stream: Stream, clock: Clock | None) -> Watermark:
+    """The watermark that a script declares for a stream; `source` is the relation that reads it."""
+    assert stream.watermark is not None, "a watermark is declared"
+    delay = _interval(stream.watermark)
+    type = next((column.type for column in stream.columns if column.name == stream.start), TIMESTAMP)
+    if type == TIMESTAMP:
+        return Watermark(source, stream.start, delay)
+    number = as_number(identifier(stream.start), type, stream.unit, "MICROSECOND", clock)
+    taken = {column.name.casefold() for column in stream.columns}
+    return Watermark(source, free(EVENT_TIME, taken), delay, f"timestamp_micros({number})")
+
+
+def _interval(microseconds: int) -> str:
+    """
+    >>> _interval(10_000_000), _interval(1), _interval(0)
+    ('10 seconds', '1 microseconds', '0 seconds')
+    """
+    whole, rest = divmod(microseconds, 1_000_000)
+    return f"{microseconds} microseconds" if rest else f"{whole} seconds"
 
 
 def bucket(keys: tuple[str, ...], buckets: int) -> str:
