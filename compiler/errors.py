@@ -154,6 +154,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4130": "a stream without end",
     "NEEL4131": "state that grows without bound",
     "NEEL4132": "rows that are never complete",
+    "NEEL4138": "a query over a stream without end that cannot read another one",
     "NEEL4140": "a stream without end that has no watermark",
     "NEEL4141": "a watermark on another column than the timestamp",
     "NEEL4142": "two watermarks of one stream",

@@ -854,6 +854,78 @@ class StreamedGroups:
     window: int
 
 
+# Queries that read queries, over streams without end: a network of programs that one operator runs.
+
+ELEMENT, PLACE = ColumnValue("", "#element"), ColumnValue("", "#place")
+"""In what is computed for each element of a list: the element, and its place, counted from 0."""
+
+
+@dataclass(frozen=True)
+class ListColumn:
+    """One more column of rows: the value of `argument` for each of the `elements` of a list, but for those
+    from the place `end` on, which counts as Python's do. With a `function`, its aggregate over those values
+    that are not NULL; of no list, that of an empty one."""
+
+    name: str
+    elements: Value
+    argument: Value
+    type: ValueType
+    function: str | None = None
+    distinct: bool = False
+    end: int | None = None
+
+
+@dataclass(frozen=True)
+class ProjectedColumn:
+    """A column that is computed from a row. `ColumnValue("", name)` is a column of the row, and
+    `ColumnValue(struct, name)` a field of one that is a struct."""
+
+    name: str
+    value: Value
+    type: ValueType
+
+
+@dataclass(frozen=True)
+class RowProjection:
+    """What a worker makes of rows: the `columns` of those that meet all conditions of `where`; both may
+    name the `lists`, and each of these those before it."""
+
+    columns: tuple[ProjectedColumn, ...]
+    where: tuple[Value, ...] = ()
+    lists: tuple[ListColumn, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeReading:
+    """The rows of an earlier node, as the events that another one reads."""
+
+    node: int
+    projection: RowProjection
+
+
+@dataclass(frozen=True)
+class NetworkNode:
+    """A query of a network. It reads the rows of the stream that have its number in the column `node`, and
+    those of earlier nodes. If others read it, `rows` makes rows of its results.
+
+    Its watermark is that of the stream less `lag`: so much later at most do the results of earlier nodes
+    come. With `reads`, `schema` are the columns of its events, wherever they come from."""
+
+    name: str
+    program: StreamedPattern
+    lag: int = 0
+    rows: RowProjection | None = None
+    reads: tuple[NodeReading, ...] = ()
+    schema: tuple[tuple[str, ValueType], ...] = ()
+
+
+@dataclass(frozen=True)
+class NetworkProgram:
+    """Queries that read each other, each after those that it reads; the results are those of the last."""
+
+    nodes: tuple[NetworkNode, ...]
+
+
 # The aggregates over lists that kernels can compute. The compiler looks here: it does not load NumPy.
 
 FOLDS = frozenset(

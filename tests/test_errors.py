@@ -28,6 +28,7 @@ WITHOUT_CASE = {
     "NEEL4130": "the message tells what to do; tests/spark/test_api.py has some.",
     "NEEL4131": "the message says what would be kept, and what to add; tests/test_compiled.py has some.",
     "NEEL4132": "the message says which row, and what to return; tests/test_streams.py has some.",
+    "NEEL4138": "the message says what cannot be read, and why; tests/test_stream_network.py has some.",
     "NEEL4140": "it is in the schema of the DataFrame; tests/spark/test_streaming_frames.py has some.",
     "NEEL4141": "the message says which; tests/spark/test_streaming_frames.py has some.",
     "NEEL4142": "the message says which; tests/spark/test_streaming_frames.py has some.",

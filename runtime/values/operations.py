@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,8 +36,8 @@ from neelc.runtime.values.functions import (
     item_of,
 )
 from neelc.runtime.values.order import equal, less
-from neelc.runtime.values.scalars import FAILURES, binary, negative, quotient, remainder
-from neelc.runtime.values.types import BITS, DecimalOf, ValueType, cast, fit, single, to_integer
+from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, negative, quotient, remainder
+from neelc.runtime.values.types import BITS, EPOCH, DecimalOf, ValueType, cast, fit, single, to_integer
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,30 @@ def _cast(value: Any, source: ValueType | None = None, *, type: ValueType) -> An
     return value if source is None else cast(value, source, type)
 
 
+def _time_of(number: int, *, type: ValueType) -> datetime.date:
+    """A time from the number that kernels count it by: of days, or of microseconds.
+
+    >>> print(_time_of(1, type="date"), _time_of(1_500_000, type="timestamp"))
+    1970-01-02 1970-01-01 00:00:01.500000+00:00
+    """
+    if type == "date":
+        return EPOCH.date() + datetime.timedelta(days=number)
+    moment = EPOCH + datetime.timedelta(microseconds=number)
+    return moment if type == "timestamp" else moment.replace(tzinfo=None)
+
+
+def _number_of(time: datetime.date) -> int:
+    """The number of a time: see `_time_of`.
+
+    >>> _number_of(datetime.date(1970, 1, 2)), _number_of(datetime.datetime(1970, 1, 1, 0, 0, 1))
+    (1, 1000000)
+    """
+    if not isinstance(time, datetime.datetime):
+        return (time - EPOCH.date()).days
+    epoch = EPOCH if time.tzinfo is not None else EPOCH.replace(tzinfo=None)
+    return (time - epoch) // MICROSECOND
+
+
 OPERATIONS: dict[str, Operation] = {
     **{name: Operation(function) for name, function in FUNCTIONS.items()},
     **{name: Operation(function, sees_nulls=True) for name, function in ABOUT_NULL.items()},
@@ -170,6 +195,8 @@ OPERATIONS: dict[str, Operation] = {
     "rlike": Operation(partial(is_like, kind="RLIKE")),
     "field": Operation(field_of),
     "item": Operation(item_of),
+    "time_of": Operation(_time_of, typed=True),
+    "number_of": Operation(_number_of),
 }
 """Adding an operation is adding a line here; a scalar function without one for columns has its line in a
 table of `neelc.runtime.values.functions`."""

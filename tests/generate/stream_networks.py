@@ -1,0 +1,124 @@
+"""Scripts of PATTERN queries that read each other, for streams without end: each has a window of time."""
+
+from __future__ import annotations
+
+from random import Random
+
+STREAM = (
+    "CREATE STREAM S (t INT, kind STRING, id INT, x INT, y DOUBLE, s STRING)"
+    " TIMESTAMP BY t UNIT SECONDS TYPE BY kind;\n"
+    "CREATE STREAM L (since INT, until INT, id INT, x INT, y DOUBLE, s STRING)"
+    " TIMESTAMP BY since UNIT SECONDS END BY until;\n"
+)
+TYPES = ("A", "B", "C", "D", "L")
+COLUMNS = ("id", "x", "y", "s", "n")
+"""Those that every named query returns: `n` is a BIGINT."""
+
+SHAPES = (
+    "SEQ({0} a, {1} b)",
+    "SEQ({0} a, {1} b)",
+    "SEQ({0} a, {1} b, {2} c)",
+    "SEQ({0} a, !{2} m, {1} b)",
+    "SEQ({0} a, {1} b, !{2} m)",
+    "SEQ(!{2} m, {0} a, {1} b)",
+    "SEQ({0} a, {1}+ k[])",
+    "SEQ({0} a, {1}+ k[], {2} b)",
+    "SEQ({0} a, {1}? b)",
+    "AND({0} a, {1} b)",
+    "{0} a",
+    "SEQ({0} a, ({1} b OR {2} c))",
+)
+STRATEGIES = ("",) * 8 + (" USING SKIP TILL NEXT MATCH",) * 2 + (" USING STRICT CONTIGUITY",)
+
+
+def script(random: Random) -> str:
+    """Two or three queries; the last has no name, and reads at least one of those before."""
+    names: list[str] = []
+    text, keyed = STREAM, random.random() < 0.4
+    for number in range(random.choice((1, 1, 2))):
+        name = f"N{number}"
+        text += f"CREATE QUERY {name} AS {query(random, names, keyed)};\n"
+        names.append(name)
+    return f"{text}{query(random, names, keyed, must_read=True)};"
+
+
+def query(random: Random, names: list[str], keyed: bool, must_read: bool = False) -> str:
+    """A PATTERN over the streams and the queries `names`. If all are `keyed`, events of one key meet."""
+    for _ in range(100):
+        shape = random.choice(SHAPES)
+        types = [random.choice((*TYPES, *names, *names)) for _ in range(3)]
+        used = [types[place] for place in range(3) if f"{{{place}}}" in shape]
+        if not must_read or set(used) & set(names):
+            break
+    else:
+        shape, types = "{0} a", [names[-1]] * 3
+        used = types[:1]
+    pattern = shape.format(*types)
+    strategy = random.choice(STRATEGIES) if pattern.startswith("SEQ(") and "OR" not in pattern else ""
+    where = conditions(random, pattern, keyed)
+    streams = ", ".join(dict.fromkeys(one if one in ("L", *names) else "S" for one in used))
+    within = f" WITHIN {random.randint(2, 7) + random.choice((0, 5)) * len(names)} SECONDS"
+    return (
+        f"PATTERN {pattern} FROM {streams}{where}{within}{strategy} RETURN {results(random, pattern, keyed)}"
+    )
+
+
+def conditions(random: Random, pattern: str, keyed: bool) -> str:
+    tests = ["[id]"] if keyed else [random.choice(("[id]", "[s]"))] if random.random() < 0.1 else []
+    for _ in range(random.choice((0, 0, 0, 1, 1, 2))):
+        name = random.choice([one for one in "abcm" if f" {one}" in pattern])
+        tests.append(
+            random.choice(
+                (f"{name}.x > 1", f"{name}.y < 3.0", f"{name}.s <> 'v'", f"upper({name}.s) = 'U'",
+                 f"{name}.x % 2 = 0 OR {name}.y IS NULL", f"length(concat({name}.s, '!')) = 2")
+            )
+        )  # fmt: skip
+    if " b" in pattern and random.random() < 0.3:
+        tests.append(
+            random.choice(
+                ("a.x <= b.x", "a.y < b.y", "a.s = b.s", "b.te - a.ts < 4", "concat(a.s, b.s) <> 'uv'",
+                 "a.id = b.id", "a.x + b.x > 2")
+            )
+        )  # fmt: skip
+    if "k[]" in pattern and random.random() < 0.3:
+        tests.append(
+            random.choice(("k[i].x >= k[i-1].x", "k[i].id = a.id", "sum(k[].x) < 9", "k[i].s < 'w'"))
+        )
+    return f" WHERE {' AND '.join(f'({one})' if ' OR ' in one else one for one in tests)}" if tests else ""
+
+
+def results(random: Random, pattern: str, keyed: bool) -> str:
+    """Of the five columns, each something of its type."""
+    last = "b" if " b" in pattern else "a"
+    choices = {
+        "id": ["a.id"] if keyed else ["a.id", f"{last}.id", f"coalesce({last}.id, 0) + 1"],
+        "x": [f"{last}.x", "a.x", f"a.x - {last}.x", "CASE WHEN a.x > 1 THEN 1 ELSE a.x END"],
+        "y": [f"a.y + {last}.x", f"{last}.y", "a.y / 2"],
+        "s": ["a.s", f"concat(a.s, {last}.s)", f"upper({last}.s)"],
+        "n": ["CAST(a.ts AS BIGINT)", "CAST(match_end AS BIGINT)", f"CAST({last}.te - a.ts AS BIGINT)"],
+    }
+    if "k[]" in pattern:
+        choices["n"] += ["count(k[])", "CAST(sum(k[].x) AS BIGINT)", "CAST(size(k[].s) AS BIGINT)"] * 2
+        choices["x"] += ["max(k[].x)", "k[last].x", "k[2].x"] * 2
+        choices["s"] += ["max(k[].s)", "first(k[].s)"] * 2
+        choices["y"] += ["avg(k[].y + a.x)", "k[1].y"]
+    return ", ".join(f"{random.choice(texts)} AS {name}" for name, texts in choices.items())
+
+
+def tables(random: Random, size: int = 36, until: int = 24) -> dict[str, list[dict[str, object]]]:
+    """Rows of both streams."""
+
+    def row() -> dict[str, object]:
+        return {
+            "id": random.choice((1, 1, 1, 2, 2, None)),
+            "x": random.choice((0, 1, 2, 3, 3, None)),
+            "y": random.choice((0.0, -0.0, 1.5, 3.0, None)),
+            "s": random.choice(("u", "u", "v", "w", None)),
+        }
+
+    points = [{"t": random.randint(0, until), "kind": random.choice("ABCD"), **row()} for _ in range(size)]
+    lasting = [
+        {"since": start, "until": start + random.choice((0, 1, 3)), **row()}
+        for start in (random.randint(0, until) for _ in range(size // 3))
+    ]
+    return {"S": points, "L": lasting}

@@ -1,0 +1,105 @@
+"""Queries that read queries over streams, compared with the reference on random scripts, streams,
+micro-batches and orders of arrival.
+
+    .venv/bin/python tests/network_fuzz.py --pairs 5000 --seed 7
+
+What is kept is written and read between any two micro-batches. Late events take no part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from unittest.mock import patch
+
+from answers import MAX_CANDIDATES
+from generate.stream_networks import script, tables
+from in_network import bound_script, counted, planned_network, streamed_rows
+from in_stream import Arrival, arrival
+
+from neelc.errors import NeelError
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.runtime.reference import LimitReached, candidates, run
+
+STREAMS = 3
+"""How many streams each script is compared on."""
+
+
+@dataclass
+class NetworkTally:
+    """What was compared, and what was left out, and why."""
+
+    pairs: int = 0
+    with_rows: int = 0
+    bucketed: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+
+def check_script(number: int, tally: NetworkTally) -> None:
+    """Compare one script on some streams."""
+    chance = Random(number)
+    text = script(chance)
+    try:
+        program = bound_script(text)
+        network = planned_network(program)
+    except (UnsupportedQuery, NeelError) as refusal:
+        tally.refused[str(refusal).splitlines()[0].partition("`")[0]] += 1
+        return
+    tally.bucketed += network.buckets is not None
+    for place in range(STREAMS):
+        rows, how = tables(chance), arrival(number * STREAMS + place)
+        found = streamed_rows(program, rows, how, network)
+        with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
+            try:
+                _, reference = run(program, found.tables)[-1]
+            except LimitReached:
+                tally.refused["left out as too large"] += 1
+                continue
+        tally.pairs += 1
+        tally.with_rows += bool(reference.rows)
+        if counted(found.rows) != counted(reference.rows):
+            tally.broken.append(difference(number, text, how, found.rows, reference.rows))
+            return
+
+
+def difference(
+    number: int,
+    text: str,
+    how: Arrival,
+    found: Sequence[tuple[object, ...]],
+    reference: Sequence[tuple[object, ...]],
+) -> str:
+    lost = counted(reference) - counted(found)
+    added = counted(found) - counted(reference)
+    return f"script {number}, {how}: {lost.total()} rows lost, {added.total()} added\n{text}\n{lost}\n{added}"
+
+
+def compare(first: int, pairs: int) -> NetworkTally:
+    """Compare scripts from number `first` on."""
+    tally = NetworkTally()
+    number = first
+    while tally.pairs < pairs and len(tally.broken) < 5:
+        check_script(number, tally)
+        number += 1
+    return tally
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="network_fuzz", description="compare networks with the reference")
+    parser.add_argument("--pairs", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    tally = compare(options.seed * 1_000_000, options.pairs)
+    print(f"{tally.pairs} pairs, {tally.with_rows} with rows; {tally.bucketed} scripts by buckets of keys")
+    print(*(f"{count:6} {reason}" for reason, count in tally.refused.most_common()), sep="\n")
+    print(*tally.broken, sep="\n\n")
+    return bool(tally.broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

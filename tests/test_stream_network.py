@@ -1,0 +1,191 @@
+"""Queries that read queries over streams without end, in process: one kernel runs all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from in_network import bound_script, outside_events, outside_rows, planned_network, run_network
+from in_stream import FAR
+from network_fuzz import compare
+
+from neelc.pattern.plan.blocks import UnboundedState
+from neelc.pattern.plan.stream_network import StreamNetwork, UnsupportedNetwork
+from neelc.runtime.reference import run
+
+STREAM = """\
+CREATE STREAM S (t INT, kind STRING, id INT, x INT) TIMESTAMP BY t UNIT SECONDS TYPE BY kind;
+"""
+
+
+def network(*queries: str) -> StreamNetwork:
+    return planned_network(bound_script(f"{STREAM}{';'.join(queries)};"))
+
+
+def emitted(
+    queries: Sequence[str], batches: Sequence[tuple[Sequence[tuple[int, str]], int]]
+) -> list[tuple[int, tuple[object, ...]]]:
+    """The rows of the last query, each with the watermark of its call. Each micro-batch has events, by time
+    and type, and the watermark at which it comes; the last is followed by the end of time."""
+    program = bound_script(f"{STREAM}{';'.join(queries)};")
+    planned = planned_network(program)
+    rows = [{"t": t, "kind": kind, "id": 1, "x": t} for events, _ in batches for t, kind in events]
+    all_events = outside_events(program, {"S": rows})
+    moments, place = [], 0
+    for events, now in batches:
+        moments.append((all_events[place : place + len(events)], now))
+        place += len(events)
+    return run_network(planned, outside_rows(planned, all_events), [*moments, ([], FAR)])
+
+
+def moving(*watermarks: int) -> list[tuple[list[tuple[int, str]], int]]:
+    """Micro-batches without events."""
+    return [([], now) for now in watermarks]
+
+
+PAIR = "CREATE QUERY Pair AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN a.x AS x"
+LONELY = "CREATE QUERY Lonely AS PATTERN SEQ(A a, !B b) WITHIN 5 SECONDS RETURN a.x AS x"
+
+
+def test_a_match_of_a_match_is_emitted_at_its_last_event() -> None:
+    found = emitted(
+        [PAIR, "PATTERN SEQ(Pair p, C c) WITHIN 9 SECONDS RETURN p.x AS x, p.te AS te, c.t AS c"],
+        [([(1, "A")], -1), ([(3, "B")], -1), ([(4, "C")], -1)],
+    )
+    assert found == [(-1, (1, 3, 4))]
+
+
+def test_what_comes_late_for_the_first_query_is_not_late_for_the_second() -> None:
+    """C comes before the pair that it follows."""
+    found = emitted(
+        [PAIR, "PATTERN SEQ(Pair p, C c) WITHIN 9 SECONDS RETURN c.t AS c"],
+        [([(4, "C"), (1, "A")], 0), ([(3, "B")], 2)],
+    )
+    assert found == [(2, (4,))]
+
+
+def test_timers_of_two_levels_need_no_events() -> None:
+    """The first query is sure of A when its window has passed, at 6. It is an event from 1 to 1, which the
+    second may lack until its own window has passed: 10 seconds in its own time, which is 5 behind."""
+    queries = [LONELY, "PATTERN SEQ(Lonely l, !C c) WITHIN 10 SECONDS RETURN l.x AS x"]
+    quiet = moving(5, 6, 7, 14, 15, 16, 17)
+    assert emitted(queries, [([(1, "A")], 0), *quiet]) == [(16, (1,))]
+
+
+def test_a_query_that_is_sure_late_wakes_the_one_that_reads_it() -> None:
+    queries = [LONELY, "PATTERN SEQ(C c, Lonely l) WITHIN 10 SECONDS RETURN c.x AS c, l.x AS l"]
+    assert emitted(queries, [([(1, "C"), (2, "A")], 0), ([], 6), ([], 7), ([], 8)]) == [(7, (1, 2))]
+
+
+def test_a_negation_waits_for_the_query_that_it_denies() -> None:
+    """Between A at 1 and D at 9 there may yet be a pair that starts at 8 and ends before 9; it would have
+    come when the watermark, less the window of the pair, has reached 8."""
+    queries = [PAIR, "PATTERN SEQ(A a, !Pair p, D d) WITHIN 10 SECONDS RETURN a.x AS a, d.x AS d"]
+    quiet = moving(9, 12, 13, 14)
+    assert emitted(queries, [([(1, "A"), (9, "D")], 0), *quiet]) == [(13, (1, 9))]
+    spoiled = [([(1, "A"), (9, "D")], 0), ([(3, "A"), (5, "B")], 2), *quiet]
+    assert emitted(queries, spoiled) == [(13, (3, 9))]
+
+
+def test_three_levels() -> None:
+    queries = [
+        PAIR,
+        "CREATE QUERY Two AS PATTERN SEQ(Pair p, Pair q) WITHIN 20 SECONDS RETURN p.x AS x, q.te AS e",
+        "PATTERN SEQ(Two w, !C c) WITHIN 30 SECONDS RETURN w.x AS x, w.e AS e",
+    ]
+    events = [(1, "A"), (2, "B"), (5, "A"), (6, "B")]
+    quiet = moving(30, 54, 55, 56, 57)
+    assert emitted(queries, [*(([one], -1) for one in events), *quiet]) == [(56, (1, 6))]
+
+
+# Keys.
+
+
+def test_a_key_that_is_returned_spreads_events_over_buckets() -> None:
+    found = network(
+        "CREATE QUERY P AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN b.id AS who",
+        "PATTERN SEQ(P p, C c) WHERE p.who = c.id WITHIN 5 SECONDS RETURN c.id",
+    )
+    assert found.buckets is not None and found.reason == ""
+    assert [len(names) for names in found.buckets] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    [
+        ("PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN a.id AS id",
+         "PATTERN SEQ(P p, C c) WHERE [id] WITHIN 5 SECONDS", "is no key of `P`"),
+        ("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id + 1 AS id",
+         "PATTERN SEQ(P p, C c) WHERE [id] WITHIN 5 SECONDS", "is no key of `P`"),
+        ("PATTERN SEQ(A a, B? b) WHERE [id] WITHIN 5 SECONDS RETURN b.id AS id",
+         "PATTERN SEQ(P p, C c) WHERE [id] WITHIN 5 SECONDS", "is no key of `P`"),
+        ("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id AS id",
+         "PATTERN SEQ(P p, C c) WITHIN 5 SECONDS", "has no key"),
+    ],
+)  # fmt: skip
+def test_without_a_common_key_there_is_one_bucket(first: str, last: str, reason: str) -> None:
+    found = network(f"CREATE QUERY P AS {first}", f"{last} RETURN c.t")
+    assert found.buckets is None and reason in found.reason
+
+
+def test_a_query_that_is_read_by_two_of_its_keys_has_one_bucket() -> None:
+    found = network(
+        "CREATE QUERY P AS PATTERN SEQ(A a, B b) WHERE [id] AND [x] WITHIN 5 SECONDS RETURN a.id, a.x",
+        "CREATE QUERY Q AS PATTERN SEQ(P p, C c) WHERE p.a_id = c.id WITHIN 5 SECONDS RETURN c.id",
+        "PATTERN SEQ(Q q, P p) WHERE q.c_id = p.a_x WITHIN 5 SECONDS RETURN p.a_x",
+    )
+    assert found.buckets is None and "is read by two of its keys" in found.reason
+
+
+# What is refused.
+
+
+def test_matches_that_have_no_longest_time_are_not_read() -> None:
+    with pytest.raises(UnsupportedNetwork, match="`P` has a window of EVENTS"):
+        network(
+            "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 EVENTS RETURN a.id",
+            "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
+        )
+
+
+def test_distinct_rows_are_not_read() -> None:
+    with pytest.raises(UnsupportedNetwork, match="reading RETURN DISTINCT"):
+        network(
+            "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN DISTINCT a.id",
+            "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
+        )
+
+
+def test_every_query_needs_a_window() -> None:
+    with pytest.raises(UnboundedState):
+        network(
+            "CREATE QUERY P AS PATTERN SEQ(A a, B b) RETURN a.id",
+            "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
+        )
+
+
+# Random scripts, streams, micro-batches and orders of arrival.
+
+
+def test_networks_find_what_the_reference_does() -> None:
+    tally = compare(31_000, 90)
+    assert tally.broken == []
+    assert tally.with_rows > 20 and tally.bucketed > 3
+
+
+def test_case_of_a_network_of_three() -> None:
+    """tests/cases/streams/named-query-of-a-named-query.case, with windows."""
+    program = bound_script(
+        f"""{STREAM}
+        CREATE QUERY Pair AS
+        PATTERN SEQ(A a, !A other, B b) WITHIN 9 SECONDS RETURN a.t AS first, b.t AS second;
+        CREATE QUERY Two AS
+        PATTERN SEQ(Pair p, Pair q) WITHIN 9 SECONDS RETURN p.first AS first, q.second AS last;
+        PATTERN Two x WITHIN 9 SECONDS RETURN x.first, x.last, match_start, match_end;"""
+    )
+    rows = [{"t": t, "kind": kind, "id": 1, "x": t} for t, kind in ((1, "A"), (2, "B"), (3, "A"), (4, "B"))]
+    planned = planned_network(program)
+    events = outside_events(program, {"S": rows})
+    moments = [*(([event], -1) for event in reversed(events)), ([], FAR)]
+    found = [row for _, row in run_network(planned, outside_rows(planned, events), moments)]
+    assert found == run(program, {"S": rows})[-1][1].rows == [(1, 4, 1, 4)]
