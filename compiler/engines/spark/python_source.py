@@ -293,11 +293,13 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
     match relation:
         case Read():
             yield _read(relation)
-        case SelectColumns(source, items, where, having, distinct):
+        case SelectColumns(source, items, where, having, distinct, observed):
             yield source
             if where:
                 yield _call("where", [quoted(where)])
             yield _call("selectExpr", map(quoted, _aliased(items)))
+            if observed:
+                yield f'.observe({_string(observed)}, F.expr("count(*) AS events"))'
             if having:
                 yield _call("where", [quoted(having)])
             if distinct:

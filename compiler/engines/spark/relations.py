@@ -35,13 +35,14 @@ class Read:
 @dataclass(frozen=True)
 class SelectColumns:
     """Columns of a relation: of the rows that meet `where`, kept if they meet `having`, which sees the new
-    columns."""
+    columns. Before that they are counted, if they are `observed` under a name."""
 
     source: str
     items: Items
     where: str | None = None
     having: str | None = None
     distinct: bool = False
+    observed: str | None = None
 
 
 @dataclass(frozen=True)

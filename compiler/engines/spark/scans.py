@@ -45,10 +45,18 @@ MOST_BRANCHES = 6
 """Up to this many roles, a scan filters by the comparisons of its roles, to skip blocks of rows."""
 
 
+OBSERVED = "neelc "
+"""What the names of metrics begin with that count the events of a stream: its name follows."""
+
+
 @dataclass(frozen=True)
 class ScanRequest:
     """What a strategy reads of the events of a query. `everything`: events without a role are read too;
-    `computed`: Spark adds windows to their times, which must leave room for that."""
+    `computed`: Spark adds windows to their times, which must leave room for that.
+
+    `observed`: the events of each stream are counted before those without a role are left out. On a stream
+    without end this holds back Spark's optimiser, too: it would filter events before the watermark is
+    computed, and where only others come, time would stand still."""
 
     query: Match
     unit: str
@@ -58,6 +66,7 @@ class ScanRequest:
     lasting: bool = False
     everything: bool = False
     computed: bool = False
+    observed: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,13 +145,11 @@ def _scan(request: ScanRequest, stream: Stream, sources: StreamRelations) -> Sel
     if request.lasting:
         having.append("start <= `end`")
     if not request.everything:
-        having += ["roles <> 0"] if on.may_have_no_role() else []
-    return SelectColumns(
-        sources.names[stream.name],
-        tuple(on.items()),
-        None if request.everything else on.where(),
-        " AND ".join(having),
-    )
+        having += ["roles <> 0"] if request.observed or on.may_have_no_role() else []
+    where = None if request.everything or request.observed else on.where()
+    observed = f"{OBSERVED}{stream.name}" if request.observed else None
+    items = tuple(on.items())
+    return SelectColumns(sources.names[stream.name], items, where, " AND ".join(having), observed=observed)
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class _Events:
         yield self._time(self.stream.start), "start"
         if self.request.lasting:
             yield self._time(self._last), "end"
-        yield self._roles, "roles"
+        yield self._roles_read, "roles"
         yield from ((self._key(key), key.name) for key in self.request.keys if not key.is_column)
         for column in self.request.columns:
             yield self._column(column), column.name
@@ -190,6 +197,12 @@ class _Events:
         types = dict.fromkeys((member.value or "").casefold() for member in members)
         whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
         return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
+
+    @property
+    def _roles_read(self) -> str:
+        """The same; none, where events are not filtered before, for those that the filter would leave out."""
+        where = self.where() if self.request.observed and not self.request.everything else None
+        return self._roles if where is None else f"IF({where}, {self._roles}, 0)"
 
     def may_have_no_role(self) -> bool:
         """Whether an event of the types that are read can have no role: then that is a test of its own."""

@@ -39,6 +39,7 @@ def stream_relations(
         planned.keys,
         program.lasting,
         program.everything,
+        observed=True,
     )
     lets = list(scans(request, sources, taken))
     yield from lets
