@@ -159,6 +159,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4141": "a watermark on another column than the timestamp",
     "NEEL4142": "two watermarks of one stream",
     "NEEL4143": "streaming and bounded data in one query",
+    "NEEL4136": "a SELECT that cannot run over streams without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

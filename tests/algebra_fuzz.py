@@ -84,7 +84,7 @@ def executed(program: Program) -> Program:
 
 def table_of(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
     """The rows in an order that depends on their values."""
-    return sorted(map(tuple, rows), key=lambda row: [_shown(value) for value in row])
+    return sorted(map(tuple, rows), key=shown)
 
 
 def same_rows(left: Sequence[Sequence[object]], right: Sequence[Sequence[object]]) -> bool:
@@ -93,13 +93,12 @@ def same_rows(left: Sequence[Sequence[object]], right: Sequence[Sequence[object]
     >>> same_rows([(0.1 + 0.2, None)], [(0.3, None)]), same_rows([(1, 1)], [(1, 1), (1, 1)])
     (True, False)
     """
-    return [[_shown(value) for value in row] for row in left] == [
-        [_shown(value) for value in row] for row in right
-    ]
+    return list(map(shown, left)) == list(map(shown, right))
 
 
-def _shown(value: object) -> str:
-    return f"{value + 0.0:.9g}" if isinstance(value, float) else repr(value)
+def shown(row: Sequence[object]) -> tuple[str, ...]:
+    """The values of a row as texts, numbers without their last digits."""
+    return tuple(f"{value + 0.0:.9g}" if isinstance(value, float) else repr(value) for value in row)
 
 
 def aggregated(network: Network, random: Random, fired: Counter[str]) -> Iterator[str]:

@@ -1,8 +1,12 @@
-"""The program of the kernel of snapshot aggregates. The compiler loads this too: no NumPy here."""
+"""The programs of the kernels over snapshots: aggregates, canonical intervals, and whole networks of
+operators over streams. The compiler loads this too: no NumPy here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from neelc.runtime.program import Value
 
 COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
 DISTINCT, LIST = "count_distinct", "list"
@@ -54,3 +58,121 @@ class CoalesceProgram:
 
     keys: tuple[str, ...]
     label: str = ""
+
+
+# Networks over streams: a tree of operators, which one kernel runs.
+#
+# The rows of an operator have named columns, `start` and `end`. A name stands for one column in the whole
+# network, so that a row of a correlation has the columns of both sides.
+
+
+@dataclass(frozen=True)
+class SnapshotOperator:
+    """What makes rows with valid times."""
+
+    @property
+    def inputs(self) -> tuple[SnapshotOperator, ...]:
+        return tuple(
+            one for one in vars(self).values() if isinstance(one, SnapshotOperator)
+        )  # in the order of the fields
+
+
+SOURCE = "source"
+"""The column with the number of a row's input. A network with one input needs none."""
+
+
+@dataclass(frozen=True)
+class SnapshotInput(SnapshotOperator):
+    """The events of an input: the rows that have its `number` in the column SOURCE."""
+
+    number: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SnapshotTimeWindow(SnapshotOperator):
+    """Each event ends `longer` later; with a `jump`, it starts and ends at its next multiples."""
+
+    input: SnapshotOperator
+    longer: int
+    jump: int | None = None
+
+
+@dataclass(frozen=True)
+class SnapshotCountWindow(SnapshotOperator):
+    """Of each combination of `keys` the `size` latest events; what is valid changes after every `jump` of
+    them."""
+
+    input: SnapshotOperator
+    size: int
+    jump: int = 1
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SnapshotFilter(SnapshotOperator):
+    """The rows for which the condition is TRUE."""
+
+    input: SnapshotOperator
+    condition: Value
+
+
+@dataclass(frozen=True)
+class ComputedColumn:
+    """A column, computed of others of its row; `type` is as Spark writes it."""
+
+    name: str
+    value: Value
+    type: str
+
+
+@dataclass(frozen=True)
+class SnapshotProjection(SnapshotOperator):
+    """Rows computed of rows, one of one."""
+
+    input: SnapshotOperator
+    columns: tuple[ComputedColumn, ...]
+
+
+@dataclass(frozen=True)
+class SnapshotCorrelation(SnapshotOperator):
+    """The pairs of rows that are valid together, where the columns `equal` are, a column of the left with one
+    of the right, and the condition, if any, is TRUE."""
+
+    left: SnapshotOperator
+    right: SnapshotOperator
+    equal: tuple[tuple[str, str], ...] = ()
+    condition: Value | None = None
+
+
+@dataclass(frozen=True)
+class SnapshotAggregation(SnapshotOperator):
+    """The aggregates of a program without chunks: its keys, and then its results."""
+
+    input: SnapshotOperator
+    program: SnapshotProgram
+
+
+@dataclass(frozen=True)
+class SnapshotCoalescing(SnapshotOperator):
+    """The longest intervals of equal rows: all columns of the input are keys."""
+
+    input: SnapshotOperator
+    program: CoalesceProgram
+
+
+@dataclass(frozen=True)
+class SnapshotNetwork:
+    """A network for streams; the rows of `root` are its results. More than `most_matches` pairs in one call
+    of one correlation are a failure."""
+
+    root: SnapshotOperator
+    label: str = ""
+    most_matches: int | None = None
+
+
+def operators(root: SnapshotOperator) -> Iterator[SnapshotOperator]:
+    """All operators, inputs first."""
+    for one in root.inputs:
+        yield from operators(one)
+    yield root

@@ -1,0 +1,578 @@
+"""A SELECT over streams without end: what Spark does with each event, what one kernel does with all of them,
+and what Spark does with each result.
+
+    sources -filters, expressions, relations-> inputs -kernel-> rows -filters, expressions, relations-> result
+
+A row that is computed of one row needs no state, so Spark does it; what needs more is a network of the
+kernel's, one for the whole SELECT, because Spark has one stateful operator in a query. Inside of it
+expressions are evaluated by the worker, which has neelc's functions and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
+from neelc.algebra.rules.rule import Place, place_of, places_in, substituted
+from neelc.ir import algebra as a
+from neelc.ir.expressions import Aggregate, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
+from neelc.ir.names import bare, written
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.program import OutputColumn
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LENGTHS,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    DataType,
+    Decimal,
+)
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.columns import PLAIN_NAME, width_of
+from neelc.rows.plan.expression_to_value import expression_to_value
+from neelc.runtime.kernels.snapshots import program as p
+from neelc.runtime.program import Apply, ColumnValue, Value
+from neelc.scalar.signatures import SCALAR_SIGNATURES
+from neelc.scalar.type_of import is_zoned, type_of
+
+COMPUTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE)
+"""The types, with DECIMAL, of what a worker computes. Columns that it only hands on may have any."""
+
+
+class UnsupportedStreaming(UnsupportedQuery):
+    """A SELECT that can be answered, but not over a stream without end."""
+
+    code = "NEEL4136"
+
+
+@dataclass(frozen=True)
+class StreamedInput:
+    """What the kernel reads of one source: an operator whose rows each depend on one event, and the columns
+    that are computed of its payload. `keys` are the columns that decide about the bucket of a row."""
+
+    operator: a.Operator
+    columns: tuple[tuple[Expr, str], ...]
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StreamedNetwork:
+    """A SELECT over streams. `core` is the operator whose rows the kernel gives, None if nothing has a state;
+    `root` is the whole network. The columns of the core's payload are `columns`; if it is an aggregator, they
+    are those of its `aggregation` instead, and Spark computes the payload."""
+
+    root: a.Operator
+    unit: str
+    core: a.Operator | None = None
+    kernel: p.SnapshotNetwork | None = None
+    inputs: tuple[StreamedInput, ...] = ()
+    columns: Mapping[Place, str] = field(default_factory=dict)
+    aggregation: AggregatorPlan | None = None
+    groups: Mapping[Expr, str] = field(default_factory=dict)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether there is a key; else all events are in one bucket."""
+        return bool(self.inputs) and all(one.keys for one in self.inputs)
+
+
+def streamed_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
+    """How the network `root` runs over streams; raises `UnsupportedStreaming`."""
+    root = with_relations_first(root)
+    core = _core(root)
+    if core is None:
+        return StreamedNetwork(root, unit)
+    builder = _Builder(unit, orders)
+    if isinstance(core, a.Aggregator):
+        aggregation, plan, groups = builder.aggregation(core)
+        return _finished(
+            StreamedNetwork(root, unit, core, aggregation=plan, groups=groups), aggregation, builder, label
+        )
+    node, names = builder.rows(core, core.payload)
+    columns = {place_of(one): name for one, name in zip(core.payload, names, strict=True)}
+    return _finished(StreamedNetwork(root, unit, core, columns=columns), node, builder, label)
+
+
+def whole_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
+    """The same with a kernel that gives the rows of `root` itself: for a query that others read, in the
+    worker."""
+    root = with_relations_first(root)
+    builder = _Builder(unit, orders)
+    node, names = builder.rows(root, root.payload)
+    columns = {place_of(one): name for one, name in zip(root.payload, names, strict=True)}
+    return _finished(StreamedNetwork(root, unit, root, columns=columns), node, builder, label)
+
+
+JoinOrders = Mapping[a.Correlator, tuple[int, ...]]
+"""The places of a correlator's inputs in the order in which they are joined; those of others are as
+written."""
+
+
+def _finished(
+    network: StreamedNetwork, node: p.SnapshotOperator, builder: _Builder, label: str
+) -> StreamedNetwork:
+    keys = bucket_keys(node)
+    inputs = [replace(one, keys=keys.get(number, ())) for number, one in enumerate(builder.inputs)]
+    return replace(network, kernel=p.SnapshotNetwork(node, label), inputs=tuple(inputs))
+
+
+# What Spark does: rows that each depend on one row.
+
+
+def is_of_one_event(operator: a.Operator) -> bool:
+    """Whether each row depends on one event of one stream, and on relations."""
+    match operator:
+        case a.StreamSource():
+            return True
+        case a.Filter(input) | a.Projection(input) | a.TimeWindow(input):
+            return is_of_one_event(input)
+        case a.Correlator(inputs):
+            streams = [one for one in inputs if not isinstance(one, a.RelationSource)]
+            return len(streams) == 1 and is_of_one_event(streams[0])
+    return False
+
+
+def _core(root: a.Operator) -> a.Operator | None:
+    """The first operator, from the root on, whose rows depend on several."""
+    if is_of_one_event(root):
+        return None
+    match root:
+        case a.Filter(input) | a.Projection(input) | a.TimeWindow(input):
+            return _core(input)
+        case a.Correlator(inputs):
+            streams = [one for one in inputs if not isinstance(one, a.RelationSource)]
+            if len(streams) == 1:
+                return _core(streams[0])
+    return root
+
+
+def with_relations_first(operator: a.Operator) -> a.Operator:
+    """The network in which a relation that is correlated with several streams is correlated with one of them
+    first: it is valid forever, so the order does not matter."""
+
+    def change(child: Node) -> Node:
+        return with_relations_first(child) if isinstance(child, a.Operator) else child
+
+    changed = map_children(operator, change)
+    assert isinstance(changed, a.Operator)
+    return _joined_first(changed) if isinstance(changed, a.Correlator) else changed
+
+
+def _joined_first(correlator: a.Correlator) -> a.Correlator:
+    inputs = list(correlator.inputs)
+    waiting = list(conjuncts(correlator.condition))
+    streams = [one for one in inputs if not isinstance(one, a.RelationSource)]
+    if len(streams) < 2 or len(streams) == len(inputs):
+        return correlator
+    for relation in [one for one in inputs if isinstance(one, a.RelationSource)]:
+        able = [one for one in inputs if is_of_one_event(one)]
+        if not able:
+            message = "a relation correlated with streams none of which is read as it is"
+            raise UnsupportedStreaming(message, relation.span)
+        partner = max(able, key=lambda one: len(_between(waiting, (one, relation))))
+        ready = _between(waiting, (partner, relation))
+        waiting = [one for one in waiting if one not in ready]
+        pair = a.Correlator((partner, relation), conjoin(ready), span=correlator.span)
+        inputs = [pair if one is partner else one for one in inputs if one is not relation]
+    return replace(correlator, inputs=tuple(inputs), condition=conjoin(waiting))
+
+
+def _between(conditions: Iterable[Expr], operators: Sequence[a.Operator]) -> list[Expr]:
+    """The conditions that name attributes of these operators and of no others."""
+    known = {place_of(one) for operator in operators for one in operator.payload}
+    return [one for one in conditions if places_in(one) <= known]
+
+
+def without_windows(operator: a.Operator) -> tuple[a.Operator, tuple[a.TimeWindow, ...]]:
+    """An operator over one event without its windows of time, and these, the first one first. No payload
+    depends on them, and the time of an event decides whether it is late: so the kernel applies them."""
+    match operator:
+        case a.TimeWindow(input):
+            below, windows = without_windows(input)
+            return below, (*windows, operator)
+        case a.Filter(input) | a.Projection(input):
+            below, windows = without_windows(input)
+            return replace(operator, input=below), windows
+        case a.Correlator(inputs):
+            parts = [without_windows(one) for one in inputs]
+            windows = tuple(window for _, several in parts for window in several)
+            return replace(operator, inputs=tuple(below for below, _ in parts)), windows
+    return operator, ()
+
+
+# What the kernel does.
+
+Rows = tuple[p.SnapshotOperator, tuple[str, ...]]
+"""An operator of the kernel, and its columns for some expressions."""
+
+
+@dataclass
+class _Builder:
+    """Makes a network of the kernel, and collects its inputs."""
+
+    unit: str
+    orders: JoinOrders
+    inputs: list[StreamedInput] = field(default_factory=list)
+    taken: set[str] = field(default_factory=lambda: {"start", "end", p.SOURCE, "bucket"})
+
+    def rows(self, operator: a.Operator, wanted: Sequence[Expr]) -> Rows:
+        """The rows of an operator, with the values of expressions over its payload."""
+        if is_of_one_event(operator):
+            return self._input(operator, wanted)
+        match operator:
+            case a.Projection(input, _, outputs):
+                values = {
+                    place_of(one): output.expression
+                    for one, output in zip(operator.payload, outputs, strict=True)
+                }
+                return self.rows(input, [substituted(one, values) for one in wanted])
+            case a.Filter(input, condition):
+                return self._filter(input, (condition,), wanted)
+            case a.TimeWindow(input):
+                node, names = self.rows(input, wanted)
+                return self._window(operator, node), names
+            case a.CountWindow(input, size, jump, partition):
+                node, names = self.rows(input, (*wanted, *partition))
+                keys = tuple(dict.fromkeys(names[len(wanted) :]))
+                return p.SnapshotCountWindow(node, size, jump, keys), names[: len(wanted)]
+            case a.Aggregator():
+                return self._aggregated(operator, wanted)
+            case a.Coalesced(input):
+                node, names = self.rows(input, operator.payload)
+                node = p.SnapshotCoalescing(node, p.CoalesceProgram(tuple(dict.fromkeys(names))))
+                return self._computed(node, _named(operator.payload, names), wanted)
+            case a.Correlator(inputs, condition):
+                if len(inputs) == 1:
+                    return self._filter(inputs[0], conjuncts(condition), wanted)
+                return self._correlated(operator, wanted)
+        raise UnsupportedStreaming(_what(operator), operator.span)
+
+    def _input(self, operator: a.Operator, wanted: Sequence[Expr]) -> Rows:
+        below, windows = without_windows(operator)
+        names: dict[Expr, str] = {}
+        for one in wanted:
+            if one not in names:
+                names[one] = self._free(bare(one.name) if isinstance(one, Attribute) else "value")
+        node: p.SnapshotOperator = p.SnapshotInput(len(self.inputs), tuple(names.values()))
+        self.inputs.append(StreamedInput(below, tuple(names.items())))
+        for window in windows:
+            node = self._window(window, node)
+        return node, tuple(names[one] for one in wanted)
+
+    def _window(self, window: a.TimeWindow, node: p.SnapshotOperator) -> p.SnapshotOperator:
+        size, _ = width_of(window.size, self.unit)
+        longer = size - a.instant(window.clock) // LENGTHS[self.unit]
+        jump = None if window.jump is None else width_of(window.jump, self.unit)[0]
+        return p.SnapshotTimeWindow(node, longer, jump)
+
+    def _filter(self, input: a.Operator, conditions: Sequence[Expr], wanted: Sequence[Expr]) -> Rows:
+        attributes = _used(input, (*conditions, *wanted))
+        node, names = self.rows(input, attributes)
+        columns = _named(attributes, names)
+        condition = conjoin(conditions)
+        if condition is not None:
+            node = p.SnapshotFilter(node, self._value(condition, columns))
+        return self._computed(node, columns, wanted)
+
+    # Aggregators.
+
+    def aggregation(
+        self, operator: a.Aggregator
+    ) -> tuple[p.SnapshotAggregation, AggregatorPlan, dict[Expr, str]]:
+        """The aggregates, and the columns of the groups. Names of results are not those of columns."""
+        plan = aggregator_plan(operator)
+        groups = list(dict.fromkeys(one.expression for one in operator.groups))
+        node, names = self.rows(operator.input, (*groups, *plan.arguments))
+        columns = dict(zip(plan.arguments.values(), names[len(groups) :], strict=True))
+        folded = {
+            one: replace(
+                fold,
+                column=None if fold.column is None else columns[fold.column],
+                name=self._free(fold.name),
+            )
+            for one, fold in plan.folded.items()
+        }
+        keys = names[: len(groups)]
+        program = p.SnapshotProgram(tuple(dict.fromkeys(keys)), tuple(folded.values()))
+        by_group = dict(zip(groups, keys, strict=True))
+        return p.SnapshotAggregation(node, program), AggregatorPlan(plan.arguments, folded), by_group
+
+    def _aggregated(self, operator: a.Aggregator, wanted: Sequence[Expr]) -> Rows:
+        node, plan, groups = self.aggregation(operator)
+        for one, fold in plan.folded.items():
+            if fold.function == p.LIST:
+                message = f"`{one}`, a function of a user, where other operators read what it gives"
+                raise UnsupportedStreaming(message, one.span)
+        columns = {
+            ("", name): name for name in (*groups.values(), *(one.name for one in plan.folded.values()))
+        }
+        made: dict[Place, Expr] = {}
+        outputs = (*operator.groups, *operator.aggregates)
+        for attribute, output in zip(operator.payload, outputs, strict=True):
+            made[place_of(attribute)] = _of_results(output, plan, groups)
+        return self._computed(node, columns, [substituted(one, made) for one in wanted])
+
+    # Correlators, as joins of two.
+
+    def _correlated(self, operator: a.Correlator, wanted: Sequence[Expr]) -> Rows:
+        if any(isinstance(one, a.RelationSource) for one in operator.inputs):
+            message = "a relation correlated with what other operators give, where others read the result"
+            raise UnsupportedStreaming(message, operator.span)
+        places = self.orders.get(operator, tuple(range(len(operator.inputs))))
+        waiting = list(conjuncts(operator.condition))
+        whole = (*wanted, *waiting)
+        sides = [self._side(operator.inputs[place], whole) for place in places]
+        joined, *others = sides
+        for other in others:
+            joined, waiting = self._join(joined, other, waiting)
+        node = joined.node
+        if waiting:
+            condition = conjoin(waiting)
+            assert condition is not None
+            node = p.SnapshotFilter(node, self._value(condition, joined.columns))
+        return self._computed(node, joined.columns, wanted)
+
+    def _side(self, operator: a.Operator, whole: Sequence[Expr]) -> _Side:
+        """An input of a correlator, with columns for attributes, and for what is compared with others."""
+        known = {place_of(one) for one in operator.payload}
+        attributes = _used(operator, whole)
+        compared = [
+            side
+            for one in whole
+            if isinstance(one, Binary) and one.op == "="
+            for side in (one.left, one.right)
+            if places_in(side) and places_in(side) <= known and not isinstance(side, Attribute)
+        ]
+        compared = list(dict.fromkeys(compared))
+        node, names = self.rows(operator, (*attributes, *compared))
+        columns = _named(attributes, names[: len(attributes)])
+        computed = dict(zip(compared, names[len(attributes) :], strict=True))
+        return _Side(node, columns, {**{one: columns[place_of(one)] for one in attributes}, **computed})
+
+    def _join(self, left: _Side, right: _Side, waiting: Sequence[Expr]) -> tuple[_Side, list[Expr]]:
+        both = {**left.columns, **right.columns}
+        ready = [one for one in waiting if places_in(one) <= set(both)]
+        equal: list[tuple[str, str]] = []
+        rest: list[Expr] = []
+        for one in ready:
+            pair = _compared(one, left, right)
+            if pair is None:
+                rest.append(one)
+            else:
+                equal.append(pair)
+        condition = conjoin(rest)
+        value = None if condition is None else self._value(condition, both)
+        node = p.SnapshotCorrelation(left.node, right.node, tuple(equal), value)
+        side = _Side(node, both, {**left.values, **right.values})
+        return side, [one for one in waiting if one not in ready]
+
+    # Expressions.
+
+    def _computed(
+        self, node: p.SnapshotOperator, columns: Mapping[Place, str], wanted: Sequence[Expr]
+    ) -> Rows:
+        """The rows of an operator, with the values of expressions over its columns."""
+        values = {one: self._value(one, columns) for one in wanted}
+        if all(isinstance(one, ColumnValue) for one in values.values()):
+            return node, tuple(
+                one.name for one in map(values.__getitem__, wanted) if isinstance(one, ColumnValue)
+            )
+        names = {one: self._free("value") for one in values}
+        computed = [p.ComputedColumn(names[one], value, str(type_of(one))) for one, value in values.items()]
+        for one, value in values.items():
+            if not isinstance(value, ColumnValue):
+                _check_type(one)
+        return p.SnapshotProjection(node, tuple(computed)), tuple(names[one] for one in wanted)
+
+    def _value(self, expression: Expr, columns: Mapping[Place, str]) -> Value:
+        for node in walk(expression):
+            if isinstance(node, Call) and (node.function is not None or node.name not in SCALAR_SIGNATURES):
+                message = f"`{node}` over what other operators give: only Spark has this function"
+                raise UnsupportedStreaming(message, node.span)
+        if is_zoned(expression):
+            message = f"`{expression}` over what other operators give: it depends on the session's time zone"
+            raise UnsupportedStreaming(message, expression.span)
+        return _renamed(expression_to_value(expression), columns)
+
+    def _free(self, wish: str) -> str:
+        wish = wish if PLAIN_NAME.match(wish) else "value"
+        name, number = wish, 1
+        while name.lower() in self.taken:
+            number += 1
+            name = f"{wish}_{number}"
+        self.taken.add(name.lower())
+        return name
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One side of a join: its columns by attributes, and those of all that is compared."""
+
+    node: p.SnapshotOperator
+    columns: Mapping[Place, str]
+    values: Mapping[Expr, str]
+
+
+def _compared(condition: Expr, left: _Side, right: _Side) -> tuple[str, str] | None:
+    """The columns of both sides that are equal, if the condition is that and nothing else."""
+    if not isinstance(condition, Binary) or condition.op != "=":
+        return None
+    one, other = condition.left, condition.right
+    if one not in left.values or other not in right.values:
+        one, other = other, one
+    if one not in left.values or other not in right.values or type_of(one) != type_of(other):
+        return None
+    return left.values[one], right.values[other]
+
+
+def _used(operator: a.Operator, expressions: Iterable[Expr]) -> tuple[Attribute, ...]:
+    named = {place for one in expressions for place in places_in(one)}
+    return tuple(one for one in operator.payload if place_of(one) in named)
+
+
+def _named(attributes: Sequence[Attribute], names: Sequence[str]) -> dict[Place, str]:
+    return {place_of(one): name for one, name in zip(attributes, names, strict=True)}
+
+
+def _of_results(output: OutputColumn, plan: AggregatorPlan, groups: Mapping[Expr, str]) -> Expr:
+    """What an aggregator gives, as an expression over the columns of groups and aggregates."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Aggregate) and node in plan.folded:
+            assert node.type is not None, "a bound aggregate has a type"
+            return Attribute(Variable(""), written(plan.folded[node].name), node.type)
+        if isinstance(node, Expr) and node in groups:
+            return Attribute(Variable(""), written(groups[node]), type_of(node))
+        return map_children(node, change)
+
+    changed = change(output.expression)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _renamed(value: Value, columns: Mapping[Place, str]) -> Value:
+    match value:
+        case ColumnValue(variable, name):
+            assert isinstance(variable, str)
+            return ColumnValue("", columns[variable, name])
+        case Apply(_, operands):
+            return replace(value, operands=tuple(_renamed(one, columns) for one in operands))
+    return value
+
+
+def _check_type(expression: Expr) -> None:
+    type: DataType = type_of(expression)
+    if type not in COMPUTED and not isinstance(type, Decimal):
+        message = f"`{expression}` of type {type} over what other operators give"
+        raise UnsupportedStreaming(message, expression.span)
+
+
+def _what(operator: a.Operator) -> str:
+    match operator:
+        case a.Agent(_, _, name):
+            return f"the agent {name} over a stream without end: it is a function of whole DataFrames"
+        case a.PatternMatcher():
+            return "MATCH_RECOGNIZE_SEQUENTIAL beside other operators over a stream without end"
+        case a.RelationSource():
+            return "a relation alone over a stream without end"
+    return f"{type(operator).__name__} over a stream without end"
+
+
+# Queries that are read.
+
+
+def with_queries(operator: a.Operator, queries: Mapping[str, a.Algebra]) -> a.Operator:
+    """The network with the networks of the queries that it reads in their place: one SELECT instead of
+    several. `queries` are themselves without others."""
+    name = operator.stream.query if isinstance(operator, a.StreamSource) else None
+    if isinstance(operator, a.StreamSource) and name is not None and name in queries:
+        query = queries[name]
+        if query.clock != operator.clock:
+            message = f"the result of {name}, whose times are of another kind,"
+            raise UnsupportedStreaming(message, operator.span)
+        outputs = (
+            OutputColumn(column.name, one, column.type)
+            for column, one in zip(operator.stream.columns, query.root.payload, strict=True)
+        )
+        return a.Projection(query.root, operator.variable, tuple(outputs))
+
+    def change(child: Node) -> Node:
+        return with_queries(child, queries) if isinstance(child, a.Operator) else child
+
+    changed = map_children(operator, change)
+    assert isinstance(changed, a.Operator)
+    return changed
+
+
+# Buckets: events that meet in one operator are in one bucket.
+
+MOST_KEYS = 4
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A column of each input, and the columns of an operator that have its value in all rows."""
+
+    inputs: Mapping[int, str]
+    carried: frozenset[str]
+
+
+def bucket_keys(root: p.SnapshotOperator) -> dict[int, tuple[str, ...]]:
+    """For each input the columns by whose values rows can be spread over buckets; nothing if they cannot.
+
+    >>> rows = p.SnapshotInput(0, ("room", "ward", "x"))
+    >>> sums = p.SnapshotProgram(("ward", "room"), ())
+    >>> bucket_keys(p.SnapshotAggregation(rows, sums))
+    {0: ('room', 'ward')}
+    >>> bucket_keys(p.SnapshotCountWindow(p.SnapshotAggregation(rows, sums), 3))
+    {}
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    for key in list(_keys(root))[:MOST_KEYS]:
+        for number, column in key.inputs.items():
+            found[number] = (*found.get(number, ()), column)
+    return found
+
+
+def _keys(node: p.SnapshotOperator) -> Iterator[_Key]:
+    """Any of these keys does: rows that meet, in this operator or below, have equal values."""
+    match node:
+        case p.SnapshotInput(number, columns):
+            yield from (_Key({number: name}, frozenset([name])) for name in columns)
+        case p.SnapshotFilter(input) | p.SnapshotTimeWindow(input):
+            yield from _keys(input)
+        case p.SnapshotProjection(input, columns):
+            for key in _keys(input):
+                kept = (
+                    one.name
+                    for one in columns
+                    if isinstance(one.value, ColumnValue) and one.value.name in key.carried
+                )
+                yield replace(key, carried=frozenset(kept))
+        case p.SnapshotCountWindow(input, keys=keys):
+            yield from (key for key in _keys(input) if key.carried & set(keys))
+        case p.SnapshotAggregation(input, program) | p.SnapshotCoalescing(input, program):
+            for key in _keys(input):
+                if kept_keys := key.carried & set(program.keys):
+                    yield replace(key, carried=kept_keys)
+        case p.SnapshotCorrelation(left, right, equal):
+            yield from _of_both(list(_keys(left)), list(_keys(right)), equal)
+
+
+def _of_both(left: list[_Key], right: list[_Key], equal: Sequence[tuple[str, str]]) -> Iterator[_Key]:
+    seen = set()
+    for (one, other), first, second in product(equal, left, right):
+        if one in first.carried and other in second.carried:
+            inputs = {**first.inputs, **second.inputs}
+            if (known := tuple(inputs.items())) not in seen:
+                seen.add(known)
+                yield _Key(inputs, first.carried | second.carried)
