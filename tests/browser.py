@@ -83,8 +83,13 @@ class Page:
         )
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call("Page.navigate", url=path.resolve().as_uri())
+        self.await_load()
+
+    def await_load(self) -> None:
+        """Wait until a page is there: the one that was opened, or the next one."""
         while not self.loaded:
             self._note(self._read())
+        self.loaded = False
 
     def value(self, script: str) -> Any:
         """What a script gives in the page."""

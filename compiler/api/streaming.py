@@ -3,6 +3,7 @@ refused on them. Nothing runs: all of it is in their schemas."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +13,7 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import find, same, written
 from neelc.ir.patterns import window_of_microseconds
-from neelc.ir.program import Match, Stream
+from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import CreateStream
 from neelc.source import Source, Span
 
@@ -34,7 +35,7 @@ def with_watermarks(bound: BoundScript) -> BoundScript:
     endless = streaming_names(bound)
     if not endless:
         return bound
-    _refuse_mixtures(bound, endless)
+    refuse_mixtures(bound.program, bound.last, endless, bound.text)
     read = streams_read(bound.program, [bound.last])
     known = {name: _watermarked(read[name], bound) for name in endless}
     program = bound.program.with_streams(
@@ -56,11 +57,12 @@ def refuse_streaming(bound: BoundScript, what: str) -> None:
 # Streaming and bounded data in one query.
 
 
-def _refuse_mixtures(bound: BoundScript, endless: list[str]) -> None:
-    """Relations are bounded, and so is what Spark's own SQL joins; the events of other queries are not."""
+def refuse_mixtures(program: Program, place: int, endless: Iterable[str], text: Source) -> None:
+    """Raises `NeelError` if the query at a place, whose streams `endless` are streaming, reads both kinds of
+    data. Relations are bounded, and so is what Spark's own SQL joins; events of other queries are not."""
     without_end = set(endless)
-    for place in bound.program.needed([bound.last]):
-        named = bound.program.queries[place]
+    for needed in program.needed([place]):
+        named = program.queries[needed]
         query = named.query
         own = query.pattern.span if isinstance(query, Match) else query.span
         streaming = [one for one in query.streams if (one.producer or one.name) in without_end]
@@ -68,12 +70,12 @@ def _refuse_mixtures(bound: BoundScript, endless: list[str]) -> None:
             if stream.is_relation:
                 message = f"relation `{stream.name}` is a streaming DataFrame, and a relation has no times"
                 hint = "give a bounded DataFrame, or declare a stream: CREATE STREAM ... TIMESTAMP BY"
-                raise _refusal("NEEL4143", message, own, hint, bound)
+                raise _refusal("NEEL4143", message, own, hint, text)
         if streaming and named.name is not None:
             without_end.add(named.name)
         if streaming and isinstance(query, HostQuery) and query.is_ordered:
             message = "ORDER BY over a stream without end: its rows have no last one"
-            raise _refusal("NEEL4130", message, own, "sort what is written, or leave ORDER BY out", bound)
+            raise _refusal("NEEL4130", message, own, "sort what is written, or leave ORDER BY out", text)
         bounded = [one for one in query.streams if one not in streaming and not one.is_relation]
         if streaming and bounded and not isinstance(query, HostQuery):
             message = f"stream `{streaming[0].name}` is a streaming DataFrame, and `{bounded[0].name}` is not"
@@ -81,11 +83,11 @@ def _refuse_mixtures(bound: BoundScript, endless: list[str]) -> None:
                 f"read both with spark.readStream; a table that has no end of its own to wait for is a "
                 f"relation of a SELECT: CREATE RELATION {written(bounded[0].name)}"
             )
-            raise _refusal("NEEL4143", message, own, hint, bound)
+            raise _refusal("NEEL4143", message, own, hint, text)
 
 
-def _refusal(code: str, message: str, span: Span | None, hint: str, bound: BoundScript) -> NeelError:
-    return NeelError([Diagnostic(code, message, span or Span(0, 1), hint)], bound.text)
+def _refusal(code: str, message: str, span: Span | None, hint: str, text: Source) -> NeelError:
+    return NeelError([Diagnostic(code, message, span or Span(0, 1), hint)], text)
 
 
 # Watermarks: of the DataFrame, of the script, or of the call.

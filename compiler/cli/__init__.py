@@ -1,4 +1,4 @@
-"""The command line: `neelc check`, `fmt`, `test`, `run`, `why`, `explain`, `compile`, `lsp` and `doctor`.
+"""The command line: `check`, `fmt`, `test`, `run`, `stream`, `why`, `explain`, `compile`, `lsp` and `doctor`.
 
 Exit codes: 0 fine, 1 the query is wrong (or a test failed), 2 the call is wrong, 3 the run failed.
 Data go to standard output, messages to standard error.
@@ -25,6 +25,8 @@ EPILOG = """examples:
   neelc fmt --write hospital.neel     format it
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
+  neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --out alerts --checkpoint state
+                                      find matches as events come
   neelc why hospital.neel --key 7     why has this key a match, or none?
   neelc explain hospital.neel         how its queries are executed, and why
   neelc compile hospital.neel         print the PySpark source that runs
@@ -41,6 +43,7 @@ COMMANDS = {
     "fmt": ("format", "format scripts"),
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
+    "stream": ("stream", "run a script over streams without end"),
     "why": ("why", "explain why a start event has a match, or has none"),
     "explain": ("explain", "explain how queries are executed, and why"),
     "compile": ("compile", "print a query as PySpark source"),

@@ -43,17 +43,18 @@ if TYPE_CHECKING:
     from neelc.rows.bind.host import Describe
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Declare `--stream`, `--arg` and `--aggregates`."""
+STREAM_HELP = (
+    "a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
+    "unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed (may be repeated)"
+)
+
+
+def add_inputs(
+    parser: argparse.ArgumentParser, metavar: str = "NAME=PATH[,...]", help: str = STREAM_HELP
+) -> None:
+    """Declare `--stream`, with what it takes, `--arg` and `--aggregates`."""
     add_aggregates(parser)
-    parser.add_argument(
-        "--stream",
-        metavar="NAME=PATH[,...]",
-        action="append",
-        default=[],
-        help="a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
-        "unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed (may be repeated)",
-    )
+    parser.add_argument("--stream", metavar=metavar, action="append", default=[], help=help)
     parser.add_argument(
         "--arg",
         metavar="NAME=VALUE",
@@ -266,14 +267,17 @@ def defined_by(paths: Sequence[str]) -> tuple[dict[str, UserAggregate], dict[str
 
 
 def bound(
-    source: Source, options: argparse.Namespace, describing: Callable[[Inputs], Describe] | None = None
+    source: Source,
+    options: argparse.Namespace,
+    describing: Callable[[Inputs], Describe] | None = None,
+    given: Sequence[GivenStream] | None = None,
 ) -> tuple[Inputs, Program]:
     """Parse and bind a script; raises `NeelError` with all that is wrong with it. `describing` makes what
-    asks Spark for columns that only it knows."""
+    asks Spark for columns that only it knows. Streams are those of `--stream`, if none are `given`."""
     from neelc.pipeline import bind, parse
     from neelc.rows.bind.untrusted import refuse_files_and_agents
 
-    given = [given_stream(text) for text in options.stream]
+    given = [given_stream(text) for text in options.stream] if given is None else given
     for place, stream in enumerate(given):
         if find(stream.name, [other.name for other in given[:place]]) is not None:
             raise CallError(f"--stream {stream.name}=...: given twice")

@@ -47,17 +47,25 @@ def number(value: float) -> str:
 
 
 def document(
-    title: str, header: str, body: str, data: object, name: str, parts: Sequence[tuple[str, str]]
+    title: str,
+    header: str,
+    body: str,
+    data: object,
+    name: str,
+    parts: Sequence[tuple[str, str]],
+    refresh: int | None = None,
 ) -> str:
     """A page. `data` is put into it as JSON under the id `name`; `parts` are the files of its style and its
-    script, each in a package, after those that all pages share."""
+    script, each in a package, after those that all pages share. A browser reads the page again every
+    `refresh` seconds."""
     shared = [("neelc.explain", "page.css"), ("neelc.explain", "base.js")]
     texts = {ending: _files([*shared, *parts], ending) for ending in (".css", ".js")}
+    again = "" if refresh is None else f'\n<meta http-equiv="refresh" content="{refresh}">'
     return _encodable(f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1">{again}
 <title>{escape(title)}</title>
 <style>
 {texts[".css"]}</style>

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka_broker import Broker, Unavailable, broker, spark_jars
 
 pyspark_sql = pytest.importorskip("pyspark.sql")
 
@@ -30,6 +31,10 @@ def spark() -> Iterator[object]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need neelc, too
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints every refused query
+    try:
+        jars = spark_jars("kafka", "avro")
+    except Unavailable:
+        jars = ""  # tests that need them are skipped, see `kafka`
     session = (
         pyspark_sql.SparkSession.builder.master("local[2]")
         .appName("neelc tests")
@@ -39,6 +44,7 @@ def spark() -> Iterator[object]:
         .config("spark.sql.ansi.enabled", "true")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.log.level", "OFF")
+        .config("spark.jars", jars)
         # Each test runs another small plan once: interpreting it is faster than compiling it, and so it is
         # for most of Spark's own code.
         .config("spark.sql.codegen.wholeStage", "false")
@@ -48,3 +54,14 @@ def spark() -> Iterator[object]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(spark: object) -> Iterator[Broker]:
+    """A Kafka broker that the session can reach."""
+    try:
+        spark_jars("kafka", "avro")
+        with broker() as found:
+            yield found
+    except Unavailable as reason:
+        pytest.skip(f"never: {reason}")
