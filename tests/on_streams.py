@@ -1,0 +1,128 @@
+"""Queries answered by Spark's Structured Streaming: events come in files, one for each micro-batch, out of
+order."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow.parquet as pq
+from like_spark import like_ours
+from on_spark import Question, frame_of
+
+from neelc.api.query import run_source
+from neelc.arguments import Options
+from neelc.ir.program import Program, Stream
+from neelc.ir.types import LENGTHS
+from neelc.pipeline import compile_program
+from neelc.runtime.reference import Result
+
+FAR = 1_000_000
+"""Milliseconds. An event without a type that comes last, so that the watermark passes all others."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How events come: in so many micro-batches, up to `delay` milliseconds late, and the query is stopped
+    and started again after each of the batches of `restarts`."""
+
+    batches: int = 4
+    delay: int = 3
+    seed: int = 0
+    restarts: frozenset[int] = frozenset()
+    buckets: int = 3
+
+
+def with_watermark(program: Program, delay: int) -> Program:
+    """The program, whose streams come at most so many milliseconds late."""
+
+    def changed(stream: Stream) -> Stream:
+        return stream if stream.producer else replace(stream, watermark=delay * 1000, is_streaming=True)
+
+    queries = tuple(
+        replace(named, query=replace(named.query, streams=tuple(map(changed, named.query.streams))))
+        for named in program.queries
+    )
+    return Program(tuple(map(changed, program.streams)), queries)
+
+
+def write_batches(spark: Any, stream: Stream, rows: list[Any], how: Replay, directory: Path) -> None:
+    """The events of a stream as files, one for each micro-batch, and one more with the event that comes
+    last."""
+    chance = Random(how.seed)
+    unit = LENGTHS["MILLISECOND"] // LENGTHS[stream.unit] or 1
+    ordered = sorted(rows, key=lambda row: row[stream.start] / unit + chance.uniform(0, how.delay))
+    last = {column.name: None for column in stream.columns}
+    last |= {name: FAR * unit for name in (stream.start, stream.end) if name}
+    table = frame_of(spark, stream, [*ordered, last]).toArrow()
+    size = max(1, -(-len(ordered) // how.batches))
+    cuts = [*range(0, len(ordered), size), len(ordered)]
+    ends = [*cuts[1:], len(ordered) + 1]
+    for number, (begin, end) in enumerate(zip(cuts, ends, strict=True)):
+        path = directory / f"{number:03}.parquet"
+        pq.write_table(table.slice(begin, end - begin), path)
+        os.utime(path, (number + 1, number + 1))
+
+
+def streamed_result(spark: Any, question: Question, how: Replay) -> Result:
+    """What a streaming query gives over the events of a question; raises `UnsupportedQuery`."""
+    program = with_watermark(question.program, how.delay)
+    compiled = compile_program(program, -1, Options(streaming=True, buckets=how.buckets))
+    streams = {s.name: s for named in program.queries for s in named.query.streams if not s.producer}
+    with tempfile.TemporaryDirectory(prefix="neelc-stream-") as place:
+        root = Path(place)
+        for name, stream in streams.items():
+            (root / name).mkdir()
+            write_batches(spark, stream, list(question.tables[name]), how, root / name)
+
+        def build() -> Any:
+            return run_source(compiled.source, spark, dict(read(spark, root, streams)), compiled.aggregates)
+
+        rows = list(run_to_the_end(build, root, how))
+    columns = question.columns
+    values = [tuple(like_ours(v, c.type) for v, c in zip(row, columns, strict=True)) for row in rows]
+    return Result(columns, values)
+
+
+def read(spark: Any, root: Path, streams: dict[str, Stream]) -> Iterator[tuple[str, Any]]:
+    for name in streams:
+        schema = spark.read.parquet(str(root / name)).schema
+        yield name, spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(root / name))
+
+
+def run_to_the_end(build: Callable[[], Any], root: Path, how: Replay) -> Iterator[Any]:
+    """The rows that a query gives; it goes on from its checkpoint after each restart."""
+    found: list[Any] = []
+
+    def keep(frame: Any, number: int) -> None:
+        rows = frame.collect()
+        if number in how.restarts and number not in stopped:
+            stopped.add(number)  # the batch has run, and is not committed: it runs again
+            raise Stopped
+        found.extend(rows)
+
+    stopped: set[int] = set()
+    while True:
+        query = (
+            build()
+            .writeStream.foreachBatch(keep)
+            .option("checkpointLocation", str(root / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            query.awaitTermination()
+        except Exception as error:
+            if "Stopped" not in str(error):
+                raise
+            continue
+        return iter(found)
+
+
+class Stopped(Exception):
+    """A query is stopped in the middle of a micro-batch."""

@@ -1,0 +1,156 @@
+"""Queries over Spark's streams: the rows are those of the reference, each once, however events come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from many_streams import Combined, combined, difference
+from on_streams import Replay, streamed_result
+
+import neelc
+from neelc.pattern.plan.blocks import UnsupportedQuery
+
+STREAMS = 6
+WAYS = (
+    Replay(batches=1),
+    Replay(batches=3, delay=0, buckets=1),
+    Replay(batches=4, delay=10, buckets=7, restarts=frozenset({1, 3})),
+)
+
+
+def compared(spark: Any, question: Combined, how: Replay) -> str | None:
+    """What is wrong with what Spark gives; an empty text if nothing is, None if it does not run the query."""
+    try:
+        result = streamed_result(spark, question.question, how)
+    except UnsupportedQuery:
+        return None
+    lost, added = difference(question, result.rows)
+    return f"{how}: {question.question.name}: {lost} rows lost, {added} added" if lost or added else ""
+
+
+def questions(first: int) -> Iterator[Combined]:
+    """Queries that have matches."""
+    for number in count(first):
+        found = combined(number, STREAMS)
+        if found is not None and found.with_matches:
+            yield found
+
+
+@pytest.mark.parametrize("place", range(len(WAYS)))
+def test_random_queries_over_streams(spark: Any, place: int) -> None:
+    answers = (compared(spark, one, WAYS[place]) for one in questions(1000 * (place + 1)))
+    assert list(islice((answer for answer in answers if answer is not None), 2)) == ["", ""]
+
+
+# Clicks of users, in files that become micro-batches one after the other.
+
+CLICKS = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT)
+  TIMESTAMP BY ts UNIT SECONDS TYPE BY page WATERMARK 10 SECONDS;
+"""
+LEFT = f"{CLICKS}PATTERN SEQ(Home h, !Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, h.ts;"
+PAIRS = f"{CLICKS}PATTERN SEQ(Home h, Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, c.ts;"
+
+
+class Clicks:
+    """A directory of clicks, and a query over it."""
+
+    def __init__(self, spark: Any, directory: Path) -> None:
+        self.spark, self.directory, self.files = spark, directory, count()
+        (directory / "in").mkdir()
+        self.rows: list[tuple[object, ...]] = []
+        self.query: Any = None
+
+    def start(self, text: str, **options: Any) -> None:
+        schema = "ts BIGINT, page STRING, user INT"
+        reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        frame = neelc.sql(self.spark, text, Clicks=reader.json(str(self.directory / "in")), **options)
+        writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
+        self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
+
+    def come(self, *clicks: tuple[int, str, int]) -> list[tuple[object, ...]]:
+        """What a micro-batch with these clicks gives, and the empty one after it."""
+        number = next(self.files)
+        lines = [json.dumps({"ts": ts, "page": page, "user": user}) for ts, page, user in clicks]
+        hidden = self.directory / "in" / f".{number}"
+        hidden.write_text("\n".join(lines))
+        hidden.rename(self.directory / "in" / f"{number:03}.json")
+        self.rows.clear()
+        self.query.processAllAvailable()
+        return sorted(self.rows)
+
+    def metric(self, name: str) -> int:
+        """The sum of a number over all micro-batches."""
+        seen = (progress.observedMetrics.get("neelc") for progress in self.query.recentProgress)
+        return sum(int(row[name]) for row in seen if row is not None)
+
+
+@pytest.fixture
+def clicks(spark: Any, tmp_path: Path) -> Iterator[Clicks]:
+    found = Clicks(spark, tmp_path)
+    yield found
+    if found.query is not None:
+        found.query.stop()
+
+
+def test_a_negation_is_decided_by_time_alone(clicks: Clicks) -> None:
+    """Events of other types and other keys move the watermark; the bucket of user 1 gets none."""
+    clicks.start(LEFT)
+    assert clicks.come((100, "Home", 1), (105, "Home", 2), (110, "Cart", 2)) == []
+    assert clicks.come((169, "Other", 7)) == []
+    assert clicks.come((170, "Other", 7)) == [(1, 100)]
+    assert clicks.come((1000, "Other", 7)) == []
+
+
+def test_a_match_leaves_with_its_last_event(clicks: Clicks) -> None:
+    clicks.start(PAIRS)
+    assert clicks.come((105, "Cart", 1)) == []
+    assert clicks.come((100, "Home", 1)) == [(1, 105)]  # out of order, and the watermark has not moved
+    assert clicks.come((106, "Cart", 1)) == [(1, 106)]
+    assert clicks.metric("matches") == 2
+
+
+def test_late_events_take_no_part_and_are_counted(clicks: Clicks) -> None:
+    clicks.start(PAIRS)
+    clicks.come((100, "Home", 1), (200, "Other", 1))
+    assert clicks.come((150, "Cart", 1), (190, "Cart", 1), (191, "Home", 2), (191, "Cart", 1)) == []
+    assert clicks.metric("late") == 2
+
+
+def test_a_query_goes_on_after_a_restart(clicks: Clicks) -> None:
+    clicks.start(PAIRS)
+    assert clicks.come((100, "Home", 1)) == []
+    clicks.query.stop()
+    clicks.start(PAIRS)
+    assert clicks.come((101, "Cart", 1)) == [(1, 101)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "part"),
+    [
+        (lambda text: text.replace("1 MINUTE", "2 MINUTES"), "window: was 1 MINUTE, is 2 MINUTES"),
+        (lambda text: text.replace("Cart c", "Checkout c"), "pattern: was SEQ"),
+    ],
+)
+def test_another_query_does_not_read_the_state(
+    clicks: Clicks, changed: Callable[[str], str], part: str
+) -> None:
+    clicks.start(PAIRS)
+    clicks.come((100, "Home", 1))
+    clicks.query.stop()
+    clicks.start(changed(PAIRS))
+    with pytest.raises(Exception, match="written by another query") as refused:
+        clicks.come((101, "Home", 1))
+    assert part in str(refused.value)
+
+
+def test_what_is_returned_may_change_over_a_restart(clicks: Clicks) -> None:
+    clicks.start(PAIRS)
+    clicks.come((100, "Home", 1))
+    clicks.query.stop()
+    clicks.start(PAIRS.replace("RETURN h.user, c.ts", "RETURN c.ts, h.user + 1 AS next"))
+    assert clicks.come((101, "Cart", 1)) == [(101, 2)]
