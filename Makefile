@@ -49,6 +49,8 @@ fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PA
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sure_fuzz --queries $(or $(QUERIES),300) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sequential_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m why_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))

@@ -97,6 +97,23 @@ def key_codes(keys: Sequence[pa.Array], count: int) -> Ints:
     return codes
 
 
+def by_key_and_time(key: Ints, start: Ints) -> Ints:
+    """The order of rows by the numbers of their keys, and then by time; equal ones as they are. Rows that are
+    in order already cost little.
+
+    >>> by_key_and_time(np.array([1, 0, 1, 0]), np.array([5, 9, -5, 7])).tolist()
+    [3, 1, 2, 0]
+    """
+    if not len(key):
+        return np.zeros(0, dtype=np.int64)
+    first, last = int(start.min()), int(start.max())
+    span = last - first + 1
+    if (int(key.max()) + 1) * span >= 1 << 62:
+        return np.lexsort((start, key))
+    # One number to sort by: four times as fast as two.
+    return np.argsort(key * span + (start - first), kind="stable")
+
+
 def _codes(column: pa.Array) -> Ints:
     """Equal values have equal numbers, less than there are rows; NULL is a value."""
     if pa.types.is_dictionary(column.type):

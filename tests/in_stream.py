@@ -25,7 +25,8 @@ from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.program import PatternProgram, StreamedPattern
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.runtime.reference.events import in_order
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.streaming import (
@@ -140,6 +141,31 @@ def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPl
     return Streamed(complete(planned, bindings), stream.on_time)
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What had come out after a micro-batch, and which events were known then: all up to `now`."""
+
+    matches: list[Binding]
+    events: list[ReferenceEvent]
+    now: int
+
+
+def stream_answers(match: Match, tables: Tables, how: Arrival, planned: KernelPlan) -> Iterator[Answered]:
+    """What has come out after each of the micro-batches."""
+    program = numbered(planned.program, None)
+    streamed = streamed_pattern(replace(planned, query=replace(match, distinct=False), program=program))
+    stream = coming(match, tables, how, planned)
+    table = as_table(planned, program, match, [*stream.events, *stream.more])
+    found: list[Binding] = []
+    come: list[int] = []
+    kernel = PatternStream(streamed, functions=functions_of(match))
+    for (batch, now), (rows, _) in zip(stream.batches, calls(kernel, table, stream.batches), strict=True):
+        found += complete(planned, [binding_of(program, row, stream.events) for row in rows])
+        come += [number for number in batch if number not in stream.late]
+        every = [*stream.events, *stream.more]
+        yield Answered(list(found), [every[number] for number in come], now)
+
+
 def binding_of(program: PatternProgram, row: Any, events: Sequence[ReferenceEvent]) -> Binding:
     return {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
 
@@ -219,24 +245,66 @@ def with_outputs(
 def run_stream(
     kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
 ) -> tuple[list[dict[str, Any]], StreamMemory]:
-    """The rows that come out of micro-batches, and what is kept in the end; it is written and read between
-    any two of them. Without new events the kernel is called only if it has to be. `table` has the number of
-    each event."""
+    """The rows that come out of micro-batches, and what is kept in the end."""
+    found: list[dict[str, Any]] = []
+    memory = StreamMemory()
+    for rows, memory in calls(kernel, table, batches):
+        found += rows
+    return found, memory
+
+
+def calls(
+    kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
+) -> Iterator[tuple[list[dict[str, Any]], StreamMemory]]:
+    """What comes out of each micro-batch, and what is kept after it: that is written and read between any two
+    of them. Without new events the kernel is called only if it has to be. `table` has the number of each
+    event."""
     table = table.combine_chunks()
     place = {number: row for row, number in enumerate(table[NUMBER].to_pylist())}
     stream, memory = StreamProgram(kernel), memory_to_bytes(StreamMemory(), FIRST_TIME)
-    found: list[dict[str, Any]] = []
     wake: int | None = None
     for batch, now in batches:
         rows = table.take(pa.array([place[n] for n in batch if n in place], pa.int64()))
-        if not rows.num_rows and (wake is None or now < wake):
-            continue
         kept, before = memory_from_bytes(memory)
+        if not rows.num_rows and (wake is None or now < wake):
+            yield [], kept
+            continue
         call = called(stream, kept, before, rows.to_batches(), now)
         memory, wake = memory_to_bytes(call.step.memory, call.watermark), call.step.wake
-        found += [row for result in call.step.results for row in result.to_pylist()]
-    return found, memory_from_bytes(memory)[0]
+        yield [row for result in call.step.results for row in result.to_pylist()], call.step.memory
 
 
 def left_nothing(streamed: StreamedPattern, memory: StreamMemory) -> bool:
     return streamed.window is None or memory.is_empty
+
+
+# Streams as texts: "A1 B3" are an A at 1 and a B at 3, "@4" is a watermark, "A2-5" lasts from 2 to 5.
+
+
+def emissions(query: Match, *batches: str) -> list[str]:
+    """What comes out of each micro-batch: the events of matches in the order of time, `a1 b5 | a1 b6`."""
+    planned = planned_for(query)
+    words = [[word for word in batch.split() if not word.startswith("@")] for batch in batches]
+    rows = [_row(word) for batch in words for word in batch]
+    events = list(read(query, {"S": rows}, {}))
+    texts = [word for batch in words for word in batch]
+    program = numbered(planned.program, None)
+    streamed = streamed_pattern(replace(planned, query=replace(query, distinct=False), program=program))
+    table = as_table(planned, program, query, events)
+    numbers, watermark, steps = iter(range(len(texts))), FIRST_TIME, []
+    for batch, own in zip(batches, words, strict=True):
+        marks = [int(word[1:]) for word in batch.split() if word.startswith("@")]
+        watermark = max([watermark, *marks])
+        steps.append(([next(numbers) for _ in own], watermark))
+    found = []
+    for step, _ in calls(PatternStream(streamed), table, steps):
+        bindings = complete(planned, [binding_of(program, row, events) for row in step])
+        matches = [in_order(set(bound_events(binding))) for binding in bindings]
+        found.append(" | ".join(sorted(" ".join(texts[event.row] for event in one) for one in matches)))
+    return found
+
+
+def _row(word: str) -> dict[str, object]:
+    start, _, end = word[1:].partition("-")
+    values = {"ts": int(start), "te": int(end or start), "kind": word[0], "id": 1, "x": 1.0, "n": 1}
+    return {**values, "user": "u"}

@@ -23,6 +23,7 @@ from answers import MAX_CANDIDATES
 from generate.conditions import seen_in
 from generate.counted import events as counted_events
 from generate.counted import query_text as counted_text
+from generate.partial import drawn as drawn_partial
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
 from in_counting import bound as counted_query
@@ -31,6 +32,8 @@ from in_counting import planned as counted_plan
 from in_kernel import as_bindings, planned_for
 from in_stream import Arrival, ReturnedRows, arrival, counted_stream_rows, stream_matches, stream_rows
 from kernel_fuzz import ROUND, Different, Tally, different, run_rounds, show_progress, table, ways_to_write
+from partial_fuzz import bound as bound_partial
+from partial_fuzz import rows as rows_of_partial
 from shrinking import shrunk
 
 from neelc import syntax as parse
@@ -166,6 +169,29 @@ def returning(found: Sample, chance: Random, aggregated: bool) -> Match | None:
         return None
 
 
+# WITH PARTIAL MATCHES.
+
+
+def check_partial(number: int, tally: Tally) -> None:
+    """Raise `Different` if a stream reports others: of those that are equal in what is returned, any."""
+    query, events = drawn_partial(number)
+    match = bound_partial(query.text)
+    tally.queries += 1
+    for _, form in ways_to_write(match):
+        how = arrival(number)
+        try:
+            streamed = stream_matches(form, {"S": events}, how)
+        except UnsupportedQuery as refusal:
+            tally.refused[refusal.what.partition("`")[0].strip()] += 1
+            continue
+        expected = rows_of_partial(match, [one.binding for one in find_matches(match, streamed.events)])
+        if rows_of_partial(match, streamed.matches) != expected:
+            raise Different(f"{how}: {query.text}\n{events}")
+        tally.pairs += 1
+        tally.with_matches += bool(expected)
+        tally.forms["partial matches"] += 1
+
+
 def drawn(number: int) -> Sample | None:
     """Every other query has lists, under one of the selection strategies."""
     if number % 2:
@@ -185,10 +211,11 @@ def run_round(first: int, size: int = ROUND) -> Tally:
             check_sample(found, tally, number)
         except Different as problem:
             tally.broken.append(f"query {number}: {smallest(found, number) or problem}")
-        try:
-            check_rows(number, tally)
-        except Exception as problem:
-            tally.broken.append(f"rows of query {number}: {type(problem).__name__}: {problem}")
+        for check in (check_rows, *([check_partial] if number % 5 == 0 else [])):
+            try:
+                check(number, tally)
+            except Exception as problem:
+                tally.broken.append(f"{check.__name__}({number}): {type(problem).__name__}: {problem}")
     return tally
 
 

@@ -26,7 +26,7 @@ from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
 from neelc.runtime.kernels.matching import Piece, matches, united_columns
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
-from neelc.runtime.order import key_codes
+from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.program import (
     MATCH_START,
     Emission,
@@ -200,7 +200,7 @@ def known_events(
     count = len(columns.start)
     is_new = np.arange(count) >= sum(part.num_rows for part in kept)
     key = key_codes([columns.arrays[name] for name in program.keys], count)
-    order = np.lexsort((columns.start, key))
+    order = by_key_and_time(key, columns.start)
     return KnownEvents(columns.take(order), key[order], is_new[order])
 
 
@@ -299,40 +299,54 @@ class Surely:
         least = np.full(count, LAST_TIME, dtype=np.int64)
         present = np.zeros(count, dtype=np.bool_)
         for row, event in _events(piece):
-            np.minimum.at(least, row, self.known.columns.start[event])
-            present[row] = True
+            _fold(np.minimum, least, row, self.known.columns.start[event])
+            present[slice(None) if row is None else row] = True
         return least, present
 
     def _first(self, piece: Piece, count: int) -> Ints:
         """The first event of each match: events are in the order of time."""
         first = np.full(count, LAST_TIME, dtype=np.int64)
         for row, event in _events(piece):
-            np.minimum.at(first, row, event)
+            _fold(np.minimum, first, row, event)
         return first
 
     def _end(self, piece: Piece, count: int) -> Ints:
         end = np.full(count, FIRST_TIME, dtype=np.int64)
         for row, event in _events(piece):
-            np.maximum.at(end, row, self.known.columns.end[event])
+            _fold(np.maximum, end, row, self.known.columns.end[event])
         return end
 
 
-def _events(piece: Piece) -> Iterator[tuple[Ints, Ints]]:
-    """All events of matches, column by column, each with the row of its match."""
+def _events(piece: Piece) -> Iterator[tuple[Ints | None, Ints]]:
+    """All events of matches, column by column, each with the row of its match; None: each row has one."""
     for column in piece.values():
         if isinstance(column, EventLists):
             row, place = column.row_and_place()
             event = column.pool[place]
+        elif len(column) and column.min() >= 0:
+            yield None, column
+            continue
         else:
             row, event = np.arange(len(column)), column
         yield row[event >= 0], event[event >= 0]
+
+
+def _fold(function: np.ufunc, into: Ints, row: Ints | None, values: Ints) -> None:
+    """Note the least, or the greatest, of values in each row."""
+    if row is None:
+        function(into, values, out=into)
+    else:
+        function.at(into, row, values)
 
 
 def _are_old(piece: Piece, known: KnownEvents) -> Bools:
     """The matches all of whose events had come before."""
     old = np.ones(count_of(piece), dtype=np.bool_)
     for row, event in _events(piece):
-        old[row[known.is_new[event]]] = False
+        if row is None:
+            old &= ~known.is_new[event]
+        else:
+            old[row[known.is_new[event]]] = False
     return old
 
 
@@ -373,9 +387,9 @@ def _match_value(value: MatchValue, piece: Piece, columns: Columns) -> pa.Array:
     found = np.full(count, LAST_TIME if is_start else FIRST_TIME, dtype=np.int64)
     for row, event in _events(piece):
         if is_start:
-            np.minimum.at(found, row, columns.start[event])
+            _fold(np.minimum, found, row, columns.start[event])
         else:
-            np.maximum.at(found, row, columns.end[event])
+            _fold(np.maximum, found, row, columns.end[event])
     return pa.array(found)
 
 
