@@ -248,8 +248,8 @@ def run_stream(
     """The rows that come out of micro-batches, and what is kept in the end."""
     found: list[dict[str, Any]] = []
     memory = StreamMemory()
-    for rows, memory in calls(kernel, table, batches):
-        found += rows
+    for rows, kept in calls(kernel, table, batches):
+        found, memory = [*found, *rows], kept
     return found, memory
 
 
