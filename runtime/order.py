@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import FIRST_TIME, Bools, Columns, Ints
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints
 from neelc.runtime.failures import UNSORTED, FailureDetails, KernelFailure
 from neelc.runtime.program import PatternProgram
 
@@ -104,14 +104,25 @@ def by_key_and_time(key: Ints, start: Ints) -> Ints:
     >>> by_key_and_time(np.array([1, 0, 1, 0]), np.array([5, 9, -5, 7])).tolist()
     [3, 1, 2, 0]
     """
-    if not len(key):
-        return np.zeros(0, dtype=np.int64)
-    first, last = int(start.min()), int(start.max())
-    span = last - first + 1
-    if (int(key.max()) + 1) * span >= 1 << 62:
-        return np.lexsort((start, key))
     # One number to sort by: four times as fast as two.
-    return np.argsort(key * span + (start - first), kind="stable")
+    number = joint_numbers(key, start)
+    return np.lexsort((start, key)) if number is None else np.argsort(number, kind="stable")
+
+
+def joint_numbers(codes: Ints, times: Ints, gap: int = 0) -> Ints | None:
+    """Numbers in the order of keys, and for each key in the order of times, as far apart as these; between
+    two keys there is more than `gap`. None if the numbers would be too large.
+
+    >>> joint_numbers(np.array([0, 0, 1]), np.array([5, 7, 6]), gap=10).tolist()
+    [0, 2, 14]
+    """
+    if not len(times):
+        return times
+    first, last = int(times.min()), int(times.max())
+    width = last - first + gap + 1
+    if (int(codes.max()) + 1) * width > LAST_TIME:
+        return None
+    return codes * width + (times - first)
 
 
 def _codes(column: pa.Array) -> Ints:

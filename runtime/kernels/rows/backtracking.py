@@ -28,7 +28,7 @@ from neelc.runtime.kernels.rows.program import (
     RowProgram,
     depends_on_start_only,
 )
-from neelc.runtime.kernels.rows.walking import NextStart
+from neelc.runtime.kernels.rows.walking import NextStart, shortest_ends
 from neelc.runtime.program import ColumnValue
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import comparable, order
@@ -52,12 +52,13 @@ class MatchPath:
     """The rows of a partition from `head` to `tail`, and those that a match has taken so far: all of them,
     and those that are mapped to each set of variables that some condition reads. `totals` are the aggregates
     over these that were needed so far, by their numbers in the evaluator. Rows from `known` on can be looked
-    at, but not taken yet."""
+    at, but not taken yet. Matches from rows before `closed` take none of the rows to come, in any case."""
 
     head: int
     tail: int
     number: int
     known: int
+    closed: int = 0
     start: int = 0
     variables: list[int] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)
@@ -231,6 +232,7 @@ class RowSearch:
         self.times = times
         self.known: dict[tuple[int, int], list[int]] = {}
         self.remembers = depends_on_start_only(program)
+        self.shortest = shortest_ends(self.machine) if self.is_open else []
         self.tried = 0
 
     def matches(self, heads: Ints, next_start: NextStart) -> RowMatches:
@@ -239,18 +241,21 @@ class RowSearch:
         count = len(self.states) if self.offset is None else len(self.offset)
         tails = np.append(heads[1:], count).tolist()
         for head, tail in zip(heads.tolist(), tails, strict=True):
-            self._collect(MatchPath(head, tail, 1, tail), range(head, tail), next_start, found)
-        return _listed(found, heads)
+            self.collect(MatchPath(head, tail, 1, tail), range(head, tail), next_start, found)
+        return listed_matches(found, heads)
 
     def matches_from(self, path: MatchPath, rows: range, next_start: NextStart) -> tuple[RowMatches, int]:
         """The matches of one partition that start at some rows; and the row from which on it is yet to be
         decided where matches start."""
         found: list[Match] = []
-        decided = self._collect(path, rows, next_start, found)
-        return _listed(found, np.array([path.head])), decided
+        decided = self.collect(path, rows, next_start, found)
+        return listed_matches(found, np.array([path.head])), decided
 
-    def _collect(self, path: MatchPath, rows: range, next_start: NextStart, found: list[Match]) -> int:
+    def collect(self, path: MatchPath, rows: range, next_start: NextStart, found: list[Match]) -> int:
+        """Adds the matches of one partition that start at some rows; the row from which on it is yet to be
+        decided where matches start."""
         row = rows.start
+        self.tried = 0
         while row < rows.stop:
             self.shift = 0 if self.offset is None else self.offset[row]
             can_begin = self._viable(FIRST if row == path.head else START, row)
@@ -274,7 +279,7 @@ class RowSearch:
         places: list[int] = []
         waiting = [iter(self._viable(FIRST if row == path.head else START, row))]
         failed: set[tuple[int, int]] = set()
-        steps = 0
+        is_open, steps = self.is_open and row >= path.closed, 0
         while waiting:
             choice = next(waiting[-1], None)
             if choice is None:
@@ -290,7 +295,7 @@ class RowSearch:
                 continue
             steps += 1
             if steps > MOST_STEPS:
-                if self.is_open:
+                if is_open:
                     return UNDECIDED  # rows to come may show that nothing had to be tried
                 raise RowFailure(_hard_to_find(row - path.head + self.before), row)
             evaluator.push(path, at, machine.variables[choice])
@@ -300,15 +305,25 @@ class RowSearch:
             places.append(choice)
             if at + 1 < path.known:
                 waiting.append(iter(self._viable(choice, at + 1)))
-            elif self.is_open:
-                return places if machine.after[choice][:1] == (ACCEPT,) else UNDECIDED
-            elif machine.ends[choice]:
+            elif is_open and self._may_go_on(choice, len(places)):
+                return UNDECIDED
+            elif ACCEPT in machine.after[choice] if is_open else machine.ends[choice]:
                 break
             else:
                 places.pop()
                 evaluator.pop(path)
         self.tried += steps - len(places)
         return places if waiting else None
+
+    def _may_go_on(self, place: int, length: int) -> bool:
+        """Whether a match of so many rows, the last of them in a place, would rather take rows to come."""
+        most = self.program.rows
+        for one in self.machine.after[place]:
+            if one == ACCEPT:
+                return False
+            if most is None or length + self.shortest[one] <= most:
+                return True
+        return self.machine.ends[place]  # if the partition ends here
 
     def _viable(self, place: int, row: int) -> list[int]:
         """The choices after a place that can be completed, if they take a row."""
@@ -334,7 +349,7 @@ class RowSearch:
         return first is not None and last is not None and abs(last - first) <= program.reach
 
 
-def _listed(found: list[Match], heads: Ints) -> RowMatches:
+def listed_matches(found: list[Match], heads: Ints) -> RowMatches:
     starts, lengths = [row for row, _ in found], [len(places) for _, places in found]
     return listed(starts, lengths, [place for _, places in found for place in places], heads)
 

@@ -138,14 +138,21 @@ class RowMasks(NamedTuple):
     kinds: int = 1
 
 
+class SearchedRows(NamedTuple):
+    """Some rows of partitions that may get more rows, and where partitions begin among them."""
+
+    rows: slice | Ints
+    heads: Ints
+
+
 def reading(
     program: RowProgram,
     columns: Mapping[str, pa.Array],
     heads: Ints,
     count: int,
-    known: int | None = None,
+    searched: SearchedRows | None = None,
 ) -> RowMasks:
-    """What can be read of `count` rows; of the first `known` of them, if more rows may come."""
+    """What can be read of `count` rows; or of some of them, if more rows may come."""
     if program.flagged:
         masks = np.asarray(columns[BITS].fill_null(0)).astype(np.int64)
     else:
@@ -160,10 +167,13 @@ def reading(
         rows = RowDistances(heads, count)
         masks = masks & _met(program.nearby, rows, events)
         if program.starting:
-            allowed = _met(program.starting, rows, events)[:known]
-    if known is None and program.conditions:
+            allowed = _met(program.starting, rows, events)
+    if searched is not None:
+        masks, heads = masks[searched.rows], searched.heads
+        allowed = None if allowed is None else allowed[searched.rows]
+    elif program.conditions:
         allowed = _also(allowed, usable(program, columns, masks, heads))
-    return RowMasks(masks[:known], heads) if allowed is None else _by_kind(masks[:known], heads, allowed)
+    return RowMasks(masks, heads) if allowed is None else _by_kind(masks, heads, allowed)
 
 
 def _also(allowed: Ints | None, usable: Ints | None) -> Ints | None:

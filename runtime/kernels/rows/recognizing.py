@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
+from neelc.runtime.columns import FIRST_TIME, Bools
 from neelc.runtime.kernels.rows import automaton
 from neelc.runtime.kernels.rows.automaton import Ints, RowMatches, Viability
-from neelc.runtime.kernels.rows.backtracking import ConditionEvaluator, MatchPath, RowSearch
-from neelc.runtime.kernels.rows.letters import letters, reading
+from neelc.runtime.kernels.rows.backtracking import (
+    ConditionEvaluator,
+    Match,
+    MatchPath,
+    RowSearch,
+    listed_matches,
+)
+from neelc.runtime.kernels.rows.letters import RowMasks, SearchedRows, letters, reading
 from neelc.runtime.kernels.rows.program import RowProgram, looked_columns, sight
 from neelc.runtime.kernels.rows.walking import (
     RowPaths,
@@ -25,9 +33,11 @@ from neelc.runtime.kernels.rows.walking import (
     matches_past_last_row,
     next_start_of,
     one_by_one,
+    ranges,
     row_limits,
     time_limits,
 )
+from neelc.runtime.order import joint_numbers
 
 TIME = "time"
 
@@ -77,7 +87,7 @@ def _together(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> I
     if program.skip == "NEXT":
         yield from from_every_row(ways, heads, count)[0]
     else:
-        yield matches_in_lanes(program, ways, heads, count)
+        yield matches_in_lanes(program, ways, heads, count)[0]
 
 
 @dataclass(frozen=True)
@@ -121,8 +131,8 @@ class _Recognized:
     def __post_init__(self) -> None:
         self.has_window = self.program.reach is not None or self.program.rows is not None
         self.next_start = next_start_of(self.program)
-        known = self.known if self.piece.is_open else None
-        self.read = reading(self.program, self.columns, HEAD, self.piece.count, known)
+        searched = SearchedRows(slice(self.known), HEAD) if self.piece.is_open else None
+        self.read = reading(self.program, self.columns, HEAD, self.piece.count, searched)
 
     @cached_property
     def letters(self) -> tuple[list[int], Ints]:
@@ -149,23 +159,20 @@ class _Recognized:
         if program.conditions:
             return self._searched(viability, known)
         states, kind = self._states(viability), self.read.kind
-        count = known
-        if self.piece.is_open:  # behind the last row anything may come
-            states = np.pad(states.reshape(self.read.kinds, known), ((0, 0), (0, 1))).ravel()
-            kind = None if kind is None else np.append(kind, 0)
-            count += 1
         is_small = _is_small(program, len(viability.sets))
         if program.skip == "PAST" and is_small and kind is None:
+            if self.piece.is_open:  # behind the last row anything may come
+                states = np.append(states, 0)
             matches, decided = matches_past_last_row(viability, states[begin:], HEAD)
             return iter((replace(matches, start=matches.start + begin),)), begin + decided
-        ways = ViablePaths(viability, states, HEAD, None if kind is None else kind * count)
+        ways = ViablePaths(viability, states, HEAD, None if kind is None else kind * known)
         limit_starts(ways, begin, known)
         if program.skip == "NEXT" and is_small:
-            several, undecided = from_every_row(ways, HEAD, count)
+            several, undecided = from_every_row(ways, HEAD, known)
         else:
             matches, undecided = one_by_one(ways, HEAD, self.next_start)
             several = iter((matches,))
-        return several, known if undecided is None else undecided
+        return several, int(undecided[0]) if len(undecided) else known
 
     def _states(self, viability: Viability) -> Ints:
         return viability.states(self.letters[1], self.read.heads, backwards=True)
@@ -177,6 +184,209 @@ class _Recognized:
         path = MatchPath(0, piece.count, piece.number + 1, self.known)
         matches, decided = search.matches_from(path, range(piece.begin, beyond), self.next_start)
         return iter((matches,)), decided
+
+
+# Many partitions that all get more rows, over a stream without end.
+
+
+@dataclass(frozen=True, eq=False)
+class GrowingPartitions:
+    """Rows, sorted, of partitions that begin at `heads` and get more rows, all of them after the time `now`.
+    Matches start at rows that are not `done`. `number` is how many were found in each partition before;
+    `begun` says which partitions had rows that are forgotten. Unless `in_order`, matches do not depend on
+    those before them."""
+
+    heads: Ints
+    done: Bools
+    number: Ints
+    begun: Bools
+    now: int
+    in_order: bool = True
+
+    @property
+    def count(self) -> int:
+        return len(self.done)
+
+    @property
+    def tails(self) -> Ints:
+        return np.append(self.heads[1:], self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedMatches:
+    """Matches that are decided, and the rows from which matches may start that are not."""
+
+    found: Iterator[RowMatches]
+    waiting: Bools
+
+
+def recognize_open(program: RowProgram, columns: Columns, rows: GrowingPartitions) -> DecidedMatches:
+    """The matches that are decided, whatever rows come."""
+    machine = program.machine
+    if machine.first == machine.start:
+        return _OpenSearch(program, columns, rows, np.arange(len(rows.heads))).matches()
+    later = replace(program, machine=replace(machine, first=machine.start))
+    fresh = _OpenSearch(program, columns, rows, np.flatnonzero(~rows.begun)).matches()
+    begun = _OpenSearch(later, columns, rows, np.flatnonzero(rows.begun)).matches()
+    return DecidedMatches(chain(fresh.found, begun.found), fresh.waiting | begun.waiting)
+
+
+class _OpenSearch:
+    """A search of some of the partitions. In each, the rows from its first that is not done on are searched,
+    up to those whose conditions depend on rows to come. Among these rows partitions begin at `heads`; `rows`
+    has their numbers among all."""
+
+    def __init__(
+        self, program: RowProgram, columns: Columns, partitions: GrowingPartitions, chosen: Ints
+    ) -> None:
+        self.program, self.columns, self.partitions = program, columns, partitions
+        _, ahead = sight(program)
+        begin = _first_open(partitions)[chosen]
+        end = partitions.tails[chosen] - ahead
+        self.waiting = np.zeros(partitions.count, dtype=np.bool_)
+        self.waiting[ranges(np.maximum(begin, end), partitions.tails[chosen])[0]] = True
+        self.partition = chosen[begin < end]
+        self.begin, self.end = begin[begin < end], end[begin < end]
+        self.rows, self.heads = ranges(self.begin, self.end)
+        self.ahead = ahead
+
+    def matches(self) -> DecidedMatches:
+        if not len(self.rows):
+            return DecidedMatches(iter(()), self.waiting)
+        read = reading(
+            self.program,
+            self.columns,
+            self.partitions.heads,
+            self.partitions.count,
+            SearchedRows(self.rows, self.heads),
+        )
+        found, undecided = self._searched(read)
+        if self.program.skip == "NEXT" and not self.partitions.in_order:
+            self.waiting[self.rows[undecided]] = True
+        else:
+            # All that comes behind an undecided match depends on it.
+            of = np.searchsorted(self.heads, undecided, side="right") - 1
+            self.waiting[ranges(self.rows[undecided], self.end[of])[0]] = True
+        return DecidedMatches(map(self._moved, found), self.waiting)
+
+    def _searched(self, read: RowMasks) -> tuple[Iterator[RowMatches], Ints]:
+        """Matches, and rows from which it is undecided, both by numbers among the rows that are searched."""
+        program, count = self.program, len(self.rows)
+        has_window = program.reach is not None or program.rows is not None
+        many, every = len(self.heads) > automaton.FEW, program.skip == "NEXT"
+        if has_window and not program.conditions and _is_small(program, len(read.masks)):
+            limits, hope = self._windows()
+            if many or (every and are_short(limits)):
+                return self._together(WindowedPaths(program.machine, read, self.heads, limits, hope))
+        alphabet, masks = letters(read.masks)
+        viability = Viability(program.machine, alphabet, is_open=True)
+        states = viability.states(masks, read.heads, backwards=True)
+        offset = None if read.kind is None else read.kind * count
+        if has_window or program.conditions:
+            return self._one_by_one(viability, states, offset)
+        viable = ViablePaths(viability, states, self.heads, offset)
+        if (many or every) and _is_small(program, len(viability.sets)):
+            return self._together(viable)
+        matches, undecided = one_by_one(viable, self.heads, next_start_of(program))
+        return iter((matches,)), undecided
+
+    def _together(self, ways: RowPaths) -> tuple[Iterator[RowMatches], Ints]:
+        program, heads, count = self.program, self.heads, len(self.rows)
+        if program.skip == "NEXT":
+            is_new = ~self.partitions.done[self.rows[ways.starts]]
+            if not is_new.all():
+                ways.starts, ways.begins = ways.starts[is_new], ways.begins[is_new]
+            return from_every_row(ways, heads, count, self.partitions.in_order)
+        matches, undecided = matches_in_lanes(program, ways, heads, count)
+        return iter((matches,)), undecided
+
+    def _windows(self) -> tuple[Ints, Ints]:
+        """How far a match from each row may reach among the rows that have come, and with those to come."""
+        program, count = self.program, len(self.rows)
+        if program.rows is not None:
+            rows = np.arange(count)
+            return row_limits(self.heads, count, program.rows), rows + (program.rows - 1)
+        limits = self._time_limits()
+        return limits, np.where(self._is_closed, limits, np.iinfo(np.int32).max - 1)
+
+    def _time_limits(self) -> Ints:
+        """The last row that is inside the window from each row. All rows have a time, so it is found faster
+        than where some have none."""
+        reach, count = self.program.reach, len(self.rows)
+        assert reach is not None
+        number = joint_numbers(self._each(np.arange(len(self.heads))), self._time, reach)
+        if number is None:
+            return time_limits(self._time, np.ones(count, dtype=np.bool_), self.heads, reach)
+        return np.searchsorted(number, number + reach, side="right") - 1
+
+    @cached_property
+    def _time(self) -> Ints:
+        return np.asarray(self.columns[TIME]).astype(np.int64, copy=False)[self.rows]
+
+    @cached_property
+    def _is_closed(self) -> Bools:
+        """The rows from which no match can take a row to come."""
+        program = self.program
+        if program.reach is None:
+            if program.rows is None:
+                return np.zeros(len(self.rows), dtype=np.bool_)
+            return np.arange(len(self.rows)) + program.rows <= self._each(
+                np.append(self.heads[1:], len(self.rows))
+            )
+        if not self.ahead:
+            return self._time <= max(self.partitions.now, FIRST_TIME + program.reach) - program.reach
+        # There are rows behind those that are searched: the window is closed if they are outside of it.
+        beyond = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)[self.end]
+        distance = self._each(beyond).view(np.uint64) - self._time.view(np.uint64)
+        return distance > np.uint64(program.reach)
+
+    def _each(self, of_partitions: Ints) -> Ints:
+        """For each row the value of its partition."""
+        return np.repeat(of_partitions, self.end - self.begin)
+
+    def _one_by_one(
+        self, viability: Viability, states: Ints, offset: Ints | None
+    ) -> tuple[Iterator[RowMatches], Ints]:
+        """Here rows have their numbers among all, as conditions look at others than those searched."""
+        shift = np.zeros(self.partitions.count, dtype=np.int64)
+        shift[self.rows] = np.arange(len(self.rows)) - self.rows + (0 if offset is None else offset)
+        search = _search(self.program, self.columns, viability, states, offset=shift)
+        rule, partitions = next_start_of(self.program), self.partitions
+        heads, tails = partitions.heads[self.partition], partitions.tails[self.partition]
+        closed = self.begin + np.add.reduceat(self._is_closed.astype(np.int64), self.heads)
+        found: list[Match] = []
+        undecided: list[int] = []
+        numbers = partitions.number[self.partition] + 1
+        columns = (heads, tails, numbers, self.end, closed, self.begin)
+        for head, tail, number, end, until, begin in zip(*(one.tolist() for one in columns), strict=True):
+            path = MatchPath(head, tail, number, end, until)
+            for rows in self._starts(begin, path.known):
+                stopped = search.collect(path, rows, rule, found)
+                if stopped < rows.stop:
+                    undecided.append(stopped)
+        place = np.zeros(partitions.count, dtype=np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        matches = listed_matches([(int(place[row]), places) for row, places in found], self.heads)
+        return iter((matches,)), place[np.array(undecided, dtype=np.int64)]
+
+    def _starts(self, begin: int, end: int) -> Iterator[range]:
+        """The rows from which matches may start, together as far as they depend on each other."""
+        if self.program.skip == "NEXT" and not self.partitions.in_order:
+            done = self.partitions.done[begin:end]
+            return (range(row, row + 1) for row in (begin + np.flatnonzero(~done)).tolist())
+        return iter((range(begin, end),))
+
+    def _moved(self, found: RowMatches) -> RowMatches:
+        """Matches with the numbers of rows among all."""
+        of = self.partition[np.searchsorted(self.heads, found.start, side="right") - 1]
+        number = found.number + self.partitions.number[of]
+        return RowMatches(self.rows[found.start], found.length, found.places, number)
+
+
+def _first_open(partitions: GrowingPartitions) -> Ints:
+    """For each partition the first row that is not done, or its end."""
+    rows = np.where(partitions.done, partitions.count, np.arange(partitions.count))
+    return np.minimum(np.minimum.reduceat(rows, partitions.heads), partitions.tails)
 
 
 def _search(

@@ -119,13 +119,18 @@ ROWS_AT_ONCE = 2_000_000
 
 class RowPaths(Protocol):
     """How matches go through rows: `starts` are the rows at which one can begin, `begins` the places that
-    take them, ACCEPT for an empty match, UNDECIDED where that depends on rows that have not come."""
+    take them, ACCEPT for an empty match, UNDECIDED where that depends on rows that have not come: as they can
+    if `is_open`."""
 
     starts: Ints
     begins: Ints
+    is_open: bool
 
     def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
         """The choices after places, at the next rows, of matches from `starts`."""
+
+    def behind(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
+        """The same, where the next rows have not come: ACCEPT or UNDECIDED."""
 
 
 def limit_starts(ways: RowPaths, first: int, beyond: int) -> None:
@@ -148,8 +153,11 @@ class ViablePaths:
         begins[heads] = begin_first[own[heads]]
         self.starts = np.flatnonzero(begins != NONE)
         self.begins = begins[self.starts]
+        self.is_open = viability.is_open
         self.choices: dict[tuple[int, int], int] = {}
         self.table = np.zeros(0, dtype=np.int64)
+        last = [self.choice(place, 0) for place in range(len(self.machine.after))] if self.is_open else []
+        self.last = np.array(last, dtype=np.int64)
 
     def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
         width = len(self.sets)
@@ -164,6 +172,9 @@ class ViablePaths:
             choices = self.table[entries]
         return choices
 
+    def behind(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
+        return self.last[places]
+
     def choice(self, place: int, state: int) -> int:
         """The choice after a place, at a row with a state."""
         key = (place, state)
@@ -173,15 +184,16 @@ class ViablePaths:
         return found
 
 
-def one_by_one(ways: ViablePaths, heads: Ints, next_start: NextStart) -> tuple[RowMatches, int | None]:
-    """Each match starts where `next_start` of the one before says, or later. The first row from which it is
-    undecided whether one starts; None if there is no such row."""
+def one_by_one(ways: ViablePaths, heads: Ints, next_start: NextStart) -> tuple[RowMatches, Ints]:
+    """Each match starts where `next_start` of the one before says, or later. For each partition the first row
+    from which it is undecided whether one starts, if there is such a row."""
     tails, states = np.append(heads[1:], ways.count).tolist(), ways.states.tolist()
     offset = np.zeros(ways.count, dtype=np.int64) if ways.offset is None else ways.offset
     start: list[int] = []
     length: list[int] = []
     found: list[int] = []
-    segment, tail, beyond, undecided = -1, 0, 0, None
+    undecided: list[int] = []
+    segment, tail, beyond = -1, 0, 0
     columns = (ways.starts, ways.begins, offset[ways.starts])
     for row, place, shift in zip(*(column.tolist() for column in columns), strict=True):
         while row >= tail:
@@ -194,40 +206,63 @@ def one_by_one(ways: ViablePaths, heads: Ints, next_start: NextStart) -> tuple[R
         while place >= 0:
             places.append(place)
             at += 1
-            if at == tail:
+            if at < tail:
+                place = ways.choice(place, states[at + shift])
+            elif ways.is_open:
+                place = ways.choice(place, 0)
+            else:
                 break
-            place = ways.choice(place, states[at + shift])
         if place == UNDECIDED:
-            undecided = row
-            break
+            undecided.append(row)
+            beyond = tail
+            continue
         start.append(row)
         length.append(at - row)
         found += places
         beyond = next_start(row, places) if places else row + 1
-    return listed(start, length, found, heads), undecided
+    return listed(start, length, found, heads), np.array(undecided, dtype=np.int64)
 
 
-def from_every_row(ways: RowPaths, heads: Ints, count: int) -> tuple[Iterator[RowMatches], int | None]:
-    """A match from every row at which one can begin, up to the first row from which that is undecided; None
-    if there is no such row. All matches advance together."""
-    everywhere = np.arange(len(ways.starts))
+def from_every_row(
+    ways: RowPaths, heads: Ints, count: int, in_order: bool = True
+) -> tuple[Iterator[RowMatches], Ints]:
+    """A match from every row at which one can begin, and the rows from which that is undecided; `in_order`
+    matches behind such a row, in its partition, are undecided too. All matches advance together."""
     lengths = np.zeros(len(ways.starts), dtype=np.int64)
-    decided = len(everywhere)
-    for step, matches, places in _advance(ways, heads, count, everywhere):
-        if places.min() == UNDECIDED:
-            decided = min(decided, int(matches[places == UNDECIDED].min()))
+    undecided = np.zeros(len(ways.starts), dtype=np.bool_)
+    for step, matches, places in _advance(ways, heads, count, np.arange(len(ways.starts))):
+        if ways.is_open:
+            undecided[matches[places == UNDECIDED]] = True
         lengths[matches] = step + 1
-    undecided = int(ways.starts[decided]) if decided < len(everywhere) else None
-    return _in_parts(ways, heads, count, everywhere[:decided], lengths[:decided]), undecided
+    if in_order and undecided.any():
+        undecided = _from_first(undecided, np.searchsorted(ways.starts, heads))
+    waiting = ways.starts[undecided]
+    if len(waiting):
+        ways.starts, ways.begins, lengths = (
+            ways.starts[~undecided],
+            ways.begins[~undecided],
+            lengths[~undecided],
+        )
+    return _in_parts(ways, heads, count, lengths), waiting
 
 
-def _in_parts(
-    ways: RowPaths, heads: Ints, count: int, everywhere: Ints, lengths: Ints
-) -> Iterator[RowMatches]:
-    """The matches of these numbers, some at a time."""
+def _from_first(chosen: NDArray[np.bool_], begins: Ints) -> NDArray[np.bool_]:
+    """In each of the segments that begin there, all from the first that is chosen on.
+
+    >>> _from_first(np.array([0, 1, 0, 0, 0], dtype=np.bool_), np.array([0, 3, 3])).tolist()
+    [False, True, True, False, False]
+    """
+    counts = np.concatenate([[0], np.cumsum(chosen)])
+    before = np.repeat(counts[begins], np.diff(begins, append=len(chosen)))
+    found: NDArray[np.bool_] = counts[1:] > before
+    return found
+
+
+def _in_parts(ways: RowPaths, heads: Ints, count: int, lengths: Ints) -> Iterator[RowMatches]:
+    """All matches, of these lengths, some at a time."""
     number = numbered(ways.starts, heads)
     piece = np.cumsum(lengths) // ROWS_AT_ONCE
-    for part in np.split(everywhere, np.flatnonzero(np.diff(piece)) + 1):
+    for part in np.split(np.arange(len(lengths)), np.flatnonzero(np.diff(piece)) + 1):
         offsets = np.cumsum(lengths[part]) - lengths[part]
         places = np.empty(int(lengths[part].sum()), dtype=np.int64)
         for step, matches, at in _advance(ways, heads, count, part):
@@ -248,9 +283,21 @@ def _advance(ways: RowPaths, heads: Ints, count: int, matches: Ints) -> Iterator
             return
         yield step, matches, places
         step += 1
-        inside = (starts + step < tails) & (places != UNDECIDED)
+        inside = starts + step < tails
+        if ways.is_open:
+            inside = places != UNDECIDED
         matches, starts, places, tails = (column[inside] for column in (matches, starts, places, tails))
-        places = ways.after(places, starts + step, starts)
+        places = _next(ways, places, starts + step, starts, tails)
+
+
+def _next(ways: RowPaths, places: Ints, rows: Ints, starts: Ints, tails: Ints) -> Ints:
+    """The choices after places, at the next rows; in an open partition those may have yet to come."""
+    if not ways.is_open or (there := rows < tails).all():
+        return ways.after(places, rows, starts)
+    found = np.empty(len(places), dtype=np.int64)
+    found[there] = ways.after(places[there], rows[there], starts[there])
+    found[~there] = ways.behind(places[~there], rows[~there], starts[~there])
+    return found
 
 
 # AFTER MATCH SKIP: where the next match may start.
@@ -312,9 +359,11 @@ class _Lanes:
         return _Lanes(*(column[which] for column in vars(self).values()))
 
 
-def matches_in_lanes(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> RowMatches:
-    """The matches of all partitions."""
-    return _Run(program, ways, heads, count).run()
+def matches_in_lanes(program: RowProgram, ways: RowPaths, heads: Ints, count: int) -> tuple[RowMatches, Ints]:
+    """The matches of all partitions; and for each that is open the first row from which it is undecided
+    whether one starts, if there is such a row."""
+    run = _Run(program, ways, heads, count)
+    return run.run(), np.sort(_joined(run.undecided, 1)[0])
 
 
 class _Run:
@@ -331,6 +380,7 @@ class _Run:
         self.lanes = _Lanes(np.arange(len(heads)), heads.copy(), tails, nothing, heads.copy(), nothing.copy())
         self.taken: list[tuple[Ints, Ints]] = []
         self.ended: list[tuple[Ints, Ints, Ints]] = []
+        self.undecided: list[tuple[Ints]] = []
 
     def run(self) -> RowMatches:
         while len(self.lanes.number):
@@ -338,11 +388,20 @@ class _Run:
             self._advance()
         number, start, length = _joined(self.ended, 3)
         order = np.argsort(number, kind="stable")
-        lane, places = _joined(self.taken, 2)
         start = start[order]
-        return RowMatches(
-            start, length[order], places[np.argsort(lane, kind="stable")], numbered(start, self.heads)
-        )
+        return RowMatches(start, length[order], self._places(number, length), numbered(start, self.heads))
+
+    def _places(self, number: Ints, length: Ints) -> Ints:
+        """The places of all matches that ended; those of undecided ones came last in their lanes."""
+        lane, places = _joined(self.taken, 2)
+        order = np.argsort(lane, kind="stable")
+        if not self.undecided:
+            return places[order]
+        lanes = len(self.heads)
+        ended = np.bincount(number, weights=length, minlength=lanes).astype(np.int64)
+        taken = np.bincount(lane, minlength=lanes)
+        before = np.repeat(np.cumsum(taken) - taken, taken)
+        return places[order[np.arange(len(lane)) - before < ended[lane[order]]]]
 
     def _seek(self) -> None:
         """Lanes without a match go to the row where the next one begins, and take it, or end."""
@@ -356,6 +415,13 @@ class _Run:
         self.lanes = lanes = lanes.keep(there)
         found = np.flatnonzero(lanes.place == SEEKING)
         begin = self.begin[lanes.row[found]]
+        if self.ways.is_open and (begin == UNDECIDED).any():
+            self.undecided.append((lanes.row[found[begin == UNDECIDED]],))
+            kept = np.ones(len(lanes.number), dtype=np.bool_)
+            kept[found[begin == UNDECIDED]] = False
+            self.lanes = lanes = lanes.keep(np.flatnonzero(kept))
+            found = np.flatnonzero(lanes.place == SEEKING)
+            begin = self.begin[lanes.row[found]]
         empty, first = found[begin == ACCEPT], found[begin != ACCEPT]
         lanes.start[found] = lanes.row[found]
         lanes.target[found] = -1
@@ -366,10 +432,15 @@ class _Run:
     def _advance(self) -> None:
         """Lanes with a match take the next row, or end it."""
         lanes = self.lanes
-        going = np.flatnonzero((lanes.place != SEEKING) & (lanes.row < lanes.tail))
-        choice = np.full(len(lanes.number), ACCEPT, dtype=np.int64)
-        choice[going] = self.ways.after(lanes.place[going], lanes.row[going], lanes.start[going])
+        is_open, choice = self.ways.is_open, np.full(len(lanes.number), ACCEPT, dtype=np.int64)
+        going = np.flatnonzero((lanes.place != SEEKING) & (is_open | (lanes.row < lanes.tail)))
+        choice[going] = _next(
+            self.ways, lanes.place[going], lanes.row[going], lanes.start[going], lanes.tail[going]
+        )
         self._end(np.flatnonzero((lanes.place != SEEKING) & (choice == ACCEPT)))
+        if is_open and (waits := choice == UNDECIDED).any():
+            self.undecided.append((lanes.start[waits],))
+            self.lanes, choice = lanes.keep(np.flatnonzero(~waits)), choice[~waits]
         on = np.flatnonzero(choice != ACCEPT)
         self._take(on, choice[on])
 
@@ -416,19 +487,22 @@ PIECES = 24
 
 
 class WindowedPaths:
-    """The ways through rows that can be read so. A match from row s ends at row `limit[s]` or before."""
+    """The ways through rows that can be read so. A match from row s ends at row `limit[s]` or before.
 
-    def __init__(self, machine: Machine, read: RowMasks, heads: Ints, limit: Ints) -> None:
+    In open partitions the rows to come have the numbers behind the last one, and `hope[s]` is the last row
+    that a match from s could reach among them. Then a choice is sure if a match can end with rows that have
+    come, and possible if it can end provided that all rows to come are as it needs them."""
+
+    def __init__(
+        self, machine: Machine, read: RowMasks, heads: Ints, limit: Ints, hope: Ints | None = None
+    ) -> None:
         self.machine, self.limit = machine, limit
-        if are_short(limit):
-            found = earliest_in_pieces(machine, read.masks, read.heads, widest(limit))
-        else:
-            found = earliest(machine, read.masks, read.heads)
+        self.is_open, self.hope = hope is not None, limit if hope is None else hope
+        self.shortest = shortest_ends(machine) if self.is_open else []
+        self.earliest = self.possible = self._earliest(read)
+        if self.is_open:
+            self.possible = self._possible(read, heads)
         count = len(limit)
-        for number in range(1, read.kinds):
-            part = found[number * count : (number + 1) * count]
-            part[part != NEVER] -= number * count
-        self.earliest = found
         self.offset = None if read.kind is None else read.kind * count
         most = max((len(ways) for ways in machine.after), default=0)
         padded = [[*ways, *[NONE] * (most - len(ways))] for ways in machine.after]
@@ -439,38 +513,93 @@ class WindowedPaths:
         self.starts = np.flatnonzero(begins != NONE)
         self.begins = begins[self.starts]
 
-    def _first(self, choices: Choices, rows: Ints) -> Ints:
-        """The preferred choice at each row for a match that begins there."""
-        found, limit, read = (
-            np.full(len(rows), NONE, dtype=np.int64),
-            self.limit[rows],
-            self._read(rows, rows),
-        )
-        for one in reversed(choices):
-            found[self._is_possible(np.full(len(rows), one), read, limit)] = one
-        return found
-
-    def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
-        found, limit = np.full(len(places), ACCEPT, dtype=np.int64), self.limit[starts]
-        read = self._read(rows, starts)
-        for column in reversed(range(self.choices.shape[1])):
-            one = self.choices[places, column]
-            possible = self._is_possible(one, read, limit)
-            found[possible] = one[possible]
-        return found
-
-    def _read(self, rows: Ints, starts: Ints) -> Ints:
-        """Where rows are read, by matches from `starts`."""
-        return rows if self.offset is None else rows + self.offset[starts]
-
-    def _is_possible(self, choice: Ints, read: Ints, limit: Ints) -> NDArray[np.bool_]:
-        reached: NDArray[np.bool_] = self.earliest[read, np.maximum(choice, 0)] <= limit
-        possible: NDArray[np.bool_] = (choice == ACCEPT) | ((choice >= 0) & reached)
+    def _possible(self, read: RowMasks, heads: Ints) -> NDArray[np.int32]:
+        """The first row that can end a match, one to come perhaps. It matters behind starts whose windows are
+        open, which are the last ones of their partitions."""
+        count = len(self.limit)
+        tails = np.append(heads[1:], count)
+        closed = np.concatenate([[0], np.cumsum(self.hope <= self.limit)])
+        begins = np.minimum(heads + (closed[tails] - closed[heads]), tails)
+        shifts = np.repeat(np.arange(read.kinds) * count, len(heads))
+        begins, tails = np.tile(begins, read.kinds) + shifts, np.tile(tails, read.kinds) + shifts
+        begins, tails, shifts = (one[begins < tails] for one in (begins, tails, shifts))
+        rows, first = ranges(begins, tails)
+        found = earliest(self.machine, read.masks[rows], first, self.shortest)
+        moved = np.repeat(begins - first - shifts, tails - begins).astype(np.int32)
+        possible = np.full_like(self.earliest, NEVER)
+        possible[rows] = np.where(found == NEVER, NEVER, found + moved[:, None])
         return possible
 
+    def _earliest(self, read: RowMasks) -> NDArray[np.int32]:
+        count = len(self.limit)
+        longest = int(np.diff(read.heads, append=len(read.masks)).max(initial=0))
+        if are_short(self.limit) and longest > piece_length(len(read.masks), widest(self.limit)):
+            found = earliest_in_pieces(self.machine, read.masks, read.heads, widest(self.limit))
+        else:
+            found = earliest(self.machine, read.masks, read.heads)
+        for number in range(1, read.kinds):
+            part = found[number * count : (number + 1) * count]
+            part[part != NEVER] -= number * count
+        return found
 
-def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
-    """For each row and place the first row that can end the match, NEVER if there is none.
+    def _first(self, choices: Choices, rows: Ints) -> Ints:
+        """The preferred choice at each row for a match that begins there."""
+        found = np.full(len(rows), NONE, dtype=np.int64)
+        return self._preferred(found, [np.full(len(rows), one) for one in choices], rows, rows)
+
+    def after(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
+        found = np.full(len(places), ACCEPT, dtype=np.int64)
+        return self._preferred(found, list(self.choices[places].T), rows, starts)
+
+    def _preferred(self, found: Ints, choices: Sequence[Ints], rows: Ints, starts: Ints) -> Ints:
+        """The first of the choices that are possible at some rows; `found` if there is none."""
+        limit = self.limit[starts]
+        hope = self.hope[starts] if self.is_open else limit
+        read = rows if self.offset is None else rows + self.offset[starts]
+        for one in reversed(choices):
+            place = np.maximum(one, 0)
+            if self.is_open:
+                found[(one >= 0) & (self.possible[read, place] <= hope)] = UNDECIDED
+            sure = (one == ACCEPT) | ((one >= 0) & (self.earliest[read, place] <= limit))
+            found[sure] = one[sure]
+        return found
+
+    def behind(self, places: Ints, rows: Ints, starts: Ints) -> Ints:
+        found, hope = np.full(len(places), ACCEPT, dtype=np.int64), self.hope[starts]
+        shortest = np.array(self.shortest, dtype=np.int64)
+        for one in reversed(self.choices[places].T):
+            found[(one >= 0) & (rows + shortest[np.maximum(one, 0)] - 1 <= hope)] = UNDECIDED
+            found[one == ACCEPT] = ACCEPT
+        return found
+
+
+def shortest_ends(machine: Machine) -> list[int]:
+    """For each place the fewest rows with which a match can end that takes the next one there, NEVER if it
+    cannot end.
+
+    >>> shortest_ends(Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True)))  # A+ B
+    [2, 1]
+    """
+    before: list[list[int]] = [[] for _ in machine.after]
+    for place, ways in enumerate(machine.after):
+        for one in ways:
+            if one != ACCEPT:
+                before[one].append(place)
+    found = [1 if ACCEPT in ways else NEVER for ways in machine.after]
+    ends = [place for place, rows in enumerate(found) if rows == 1]
+    for place in ends:  # from the shortest to longer ones
+        for earlier in before[place]:
+            if found[earlier] == NEVER:
+                found[earlier] = found[place] + 1
+                ends.append(earlier)
+    return found
+
+
+def earliest(
+    machine: Machine, masks: Ints, heads: Ints, behind: Sequence[int] | None = None
+) -> NDArray[np.int32]:
+    """For each row and place the first row that can end the match, NEVER if there is none. Rows to come, if
+    partitions are open, end it `behind` rows after the last one: for each place that takes the first of them.
 
     >>> machine = Machine((0, 1), (False, False), (0,), (0,), ((0, 1), (ACCEPT,)), (False, True))  # A+ B
     >>> earliest(machine, np.array([0b01, 0b01, 0b11]), np.array([0])).tolist()
@@ -484,6 +613,9 @@ def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
     order = np.argsort(heads - tails, kind="stable")
     active = len(heads) - np.cumsum(np.bincount(tails - heads))
     rows, beyond = tails[order] - 1, None
+    if behind is not None:
+        own = rows.astype(np.int32)
+        beyond = [np.where(more == NEVER, NEVER, own + more).astype(np.int32) for more in behind]
     for lanes in active[active > 0].tolist():
         rows = rows[:lanes]
         letters, own = masks[rows], rows.astype(np.int32)
@@ -496,9 +628,26 @@ def earliest(machine: Machine, masks: Ints, heads: Ints) -> NDArray[np.int32]:
     return found
 
 
+def ranges(begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """The numbers of all ranges, one after the other, and where each begins among them.
+
+    >>> rows, first = ranges(np.array([5, 9]), np.array([7, 10]))
+    >>> rows.tolist(), first.tolist()
+    ([5, 6, 9], [0, 2])
+    """
+    lengths = ends - begins
+    first = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(begins - first, lengths), first
+
+
 def widest(limit: Ints) -> int:
     """The rows of the longest window."""
     return int((limit - np.arange(len(limit))).max(initial=0)) + 1
+
+
+def piece_length(count: int, window: int) -> int:
+    """How long the pieces of long partitions are, if there are `count` rows in all."""
+    return max(window, isqrt(count))
 
 
 def are_short(limit: Ints) -> bool:
@@ -513,7 +662,7 @@ def earliest_in_pieces(machine: Machine, masks: Ints, heads: Ints, window: int) 
     [1, 2147483647, 3, 2147483647]
     """
     count = len(masks)
-    length = max(window, isqrt(count))
+    length = piece_length(count, window)
     tails = np.append(heads[1:], count)
     cuts = [np.arange(head, tail, length) for head, tail in zip(heads.tolist(), tails.tolist(), strict=True)]
     begins = np.concatenate(cuts)
