@@ -160,6 +160,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL4142": "two watermarks of one stream",
     "NEEL4143": "streaming and bounded data in one query",
     "NEEL4136": "a SELECT that cannot run over streams without end",
+    "NEEL4134": "rows of a stream that are not in the order of time",
+    "NEEL4135": "the end of a stream without end",
     # 5xxx: data and runs
     "NEEL5001": "a data file cannot be read",
     "NEEL5002": "the data have no such column",

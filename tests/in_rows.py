@@ -185,7 +185,7 @@ class _Measures:
             case e.OverRows(_, _, None, variables, final):
                 return self._output(p.CountOutput("", self._mask(variables), final), self.row)
             case e.OverRows(type, name, _, _, _, distinct):
-                if self.plan.query.all_rows is not None and self._number(self.row) is None:
+                if self.plan.query.all_rows == UNMATCHED and self._number(self.row) is None:
                     return None
                 values = [value for value in self._values(node) if value is not None]
                 return aggregate(name, values, type, distinct)
@@ -206,8 +206,9 @@ class _Measures:
 
     def _values(self, node: e.OverRows) -> Iterator[object]:
         assert node.argument is not None
-        if self.plan.query.all_rows is None:
-            yield from self._listed(node.argument, self._mask(node.variables))
+        if self.plan.query.all_rows is None or self.plan.streaming:
+            final = node.final or self.plan.query.all_rows is None
+            yield from self._listed(node.argument, self._mask(node.variables), final)
             return
         place = self._output(p.PropertyOutput("", "ROW"), self.row)
         key = self._group(self.row)
@@ -217,10 +218,12 @@ class _Measures:
             if is_seen and self._output(p.MembershipOutput("", self._mask(node.variables)), row):
                 yield self._at(e.AtRow(type_of(node.argument), node.argument), row)
 
-    def _listed(self, argument: e.Expr, mask: int) -> Iterator[object]:
+    def _listed(self, argument: e.Expr, mask: int, final: bool) -> Iterator[object]:
         columns = columns_over_rows(argument)
         lists = [
-            self._output(p.ValuesOutput("", mask, None if one is None else self._column(one)), self.row)
+            self._output(
+                p.ValuesOutput("", mask, None if one is None else self._column(one), final), self.row
+            )
             for one in columns
         ]
         for values in zip(*lists, strict=True):

@@ -34,6 +34,8 @@ WITHOUT_CASE = {
     "NEEL4142": "the message says which; tests/spark/test_streaming_frames.py has some.",
     "NEEL4143": "the message says which; tests/spark/test_streaming_frames.py has some.",
     "NEEL4136": "over streams without end only; tests/test_algebra_streams.py has some.",
+    "NEEL4134": "of MATCH_RECOGNIZE over a streaming DataFrame; tests/test_row_streams.py has some.",
+    "NEEL4135": "of MATCH_RECOGNIZE over a streaming DataFrame; tests/test_row_streams.py has some.",
     "NEEL5070": "±4611686018427387903 is the farthest; tests/spark/test_far_times.py has some.",
     "NEEL5090": "the message has its place and the record; tests/spark/test_stream.py has some.",
     "NEEL5101": "it is Spark's message in one line; on a worker, with the part of the pattern and the key.",

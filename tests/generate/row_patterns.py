@@ -93,6 +93,12 @@ PARTITIONS = (
     "PARTITION BY ward, y * -2", "PARTITION BY coalesce(id, kind), x % 2", "PARTITION BY kind = 'a'",
 )  # fmt: skip
 ORDERS = ("t", "t DESC", "t, x", "t NULLS LAST, x DESC", "t, kind DESC NULLS FIRST, x", "x, t", "t + 1, x")
+STREAM_ORDERS = ("t", "t", "t, x", "t NULLS LAST, x DESC, kind", "t, kind DESC NULLS FIRST, x", "t, y DESC")
+WITHINS = ("", "", "", "", "WITHIN 2 EVENTS", "WITHIN 3 EVENTS", "WITHIN 2 MILLISECONDS")
+STREAM_WITHINS = (
+    "", "WITHIN 2 EVENTS", "WITHIN 4 EVENTS", "WITHIN 2 MILLISECONDS", "WITHIN 5 MILLISECONDS",
+    "WITHIN 0 MILLISECONDS",
+)  # fmt: skip
 
 
 def pattern(chance: Random, depth: int, excluding: bool) -> str:
@@ -116,8 +122,9 @@ def pattern(chance: Random, depth: int, excluding: bool) -> str:
     return f"({' '.join(parts)}){chance.choice(QUANTIFIERS)}"
 
 
-def clause(chance: Random) -> str:
-    """What stands between the parentheses of MATCH_RECOGNIZE."""
+def clause(chance: Random, streaming: bool = False) -> str:
+    """What stands between the parentheses of MATCH_RECOGNIZE; most of it can run over a stream, if
+    `streaming`."""
     rows = chance.choice(ROWS)
     text = f"A {pattern(chance, 2, 'UNMATCHED' not in rows)} B? C??" if chance.random() < 0.3 else ""
     text = text or pattern(chance, chance.choice([1, 2, 2, 3]), "UNMATCHED" not in rows)
@@ -132,8 +139,8 @@ def clause(chance: Random) -> str:
     if chance.random() < 0.1:
         measures = chance.sample(CONSTANTS, chance.choice([0, 1, 2]))
     skip = chance.choice(SKIPS)
-    within = chance.choice(["", "", "", "", "WITHIN 2 EVENTS", "WITHIN 3 EVENTS", "WITHIN 2 MILLISECONDS"])
-    order = chance.choice(ORDERS[:5] if "MILLI" in within else ORDERS)
+    within = chance.choice(STREAM_WITHINS if streaming else WITHINS)
+    order = chance.choice(STREAM_ORDERS if streaming else ORDERS[:5] if "MILLI" in within else ORDERS)
     lines = [
         chance.choice(PARTITIONS),
         f"ORDER BY {order}",

@@ -106,19 +106,23 @@ class RowMeasures:
                 return self.windows[node]
             case e.OverRows(type, name, argument, variables, _, distinct):
                 assert argument is not None
-                values = self._listed(argument, self._mask(variables))
-                return over_list(name, Values(values, type_of(argument)), type, distinct)
+                values = self._listed(argument, self._mask(variables), node.final)
+                written = over_list(name, Values(values, type_of(argument)), type, distinct)
+                if self.plan.query.all_rows != UNMATCHED:
+                    return written
+                return f"IF({self._output(p.PropertyOutput('', 'MATCH_NUMBER'))} IS NULL, NULL, {written})"
             case e.MatchNumber():
                 return self._output(p.PropertyOutput("", "MATCH_NUMBER"))
             case e.ConstantRowValue(_, argument):
                 return identifier(self._column(argument))
         return None
 
-    def _listed(self, argument: e.Expr, mask: int) -> str:
+    def _listed(self, argument: e.Expr, mask: int, final: bool) -> str:
         """The values of an argument at the rows of a match that are mapped to variables, as an array."""
         columns = columns_over_rows(argument)
+        is_final = final or self.plan.query.all_rows is None
         names = [
-            self._output(p.ValuesOutput("", mask, None if one is None else self._column(one)))
+            self._output(p.ValuesOutput("", mask, None if one is None else self._column(one), is_final))
             for one in columns
         ]
         if argument in columns or isinstance(argument, e.Classifier):
@@ -377,7 +381,7 @@ class _Relations:
     def _windows(self) -> dict[e.OverRows, tuple[str, str]]:
         """For ALL ROWS: the columns of aggregates over rows of a match, and their texts."""
         aggregates: dict[e.OverRows, tuple[str, str]] = {}
-        if self.plan.query.all_rows is None:
+        if self.plan.query.all_rows is None or self.plan.streaming:
             return aggregates
         writer = RowMeasures(self.plan, {})
         for measure in self.plan.query.measures:

@@ -34,10 +34,12 @@ RESERVED = ("value_", "shifted_", "out_", "aggregate_")
 
 @dataclass
 class RowColumns:
-    """The columns that are required, by name. Those in `numbers` are times that are written as numbers."""
+    """The columns that are required, by name. Those in `numbers` are times that are written as numbers. None
+    has a name that is `reserved`."""
 
     columns: dict[str, e.Expr] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
+    reserved: frozenset[str] = frozenset({"bits", "time"})
 
     def column(self, expression: e.Expr, is_number: bool = False) -> str:
         """The name of a column that has an expression's value.
@@ -58,13 +60,17 @@ class RowColumns:
             # `mapInArrow` looks its columns up by their names, and takes them apart at dots.
             name = re.sub("[.`]", "_", bare(plain.name))
             name += "_" if name.lower().startswith(RESERVED) else ""
-        taken = {*map(str.lower, self.columns), "bits", "time"}
+        taken = {*map(str.lower, self.columns), *self.reserved}
         while name.lower() in taken:
             name = f"{name}_"
         self.columns[name] = plain
         if is_number:
             self.numbers.add(name)
         return name
+
+    def copy(self) -> RowColumns:
+        """The same columns, to which others can be added."""
+        return RowColumns(dict(self.columns), set(self.numbers), self.reserved)
 
 
 def without_spans(expression: e.Expr) -> e.Expr:
@@ -100,7 +106,7 @@ class Conditions:
     `bits` are for each variable the conditions that Spark evaluates: on the row alone, or with functions that
     the kernel does not have. The kernel evaluates `nearby` before it looks for matches. `starting` are
     conditions on the first row of the match, evaluated for each row as if it were the first. `path` are the
-    rest."""
+    rest. Without `has_neighbours` Spark evaluates conditions on the row alone."""
 
     names: tuple[str, ...]
     columns: RowColumns
@@ -110,17 +116,20 @@ class Conditions:
     starting: list[NearbyCondition] = field(default_factory=list)
     coded: list[tuple[str, ...]] = field(default_factory=list)
     path: dict[str, e.Expr] = field(default_factory=dict)
+    has_neighbours: bool = True
 
     def __post_init__(self) -> None:
         self.bits = [[] for _ in self.names]
 
     def add(self, variable: str, condition: e.Expr) -> None:
-        path = []
+        path: list[e.Expr] = []
         number = self.names.index(variable)
         for conjunct in map(without_spans, conjuncts(condition)):
             if is_of_row(conjunct, variable):
-                if distances(conjunct) <= {0} or not self._nearby(number, conjunct, self.nearby):
+                if distances(conjunct) <= {0}:
                     self.bits[number].append(conjunct)
+                elif not self._nearby(number, conjunct, self.nearby):
+                    (self.bits[number] if self.has_neighbours else path).append(conjunct)
             elif not self._starting(number, conjunct):
                 path.append(conjunct)
         rest = conjoin(path)
@@ -196,7 +205,7 @@ class _AtDistances(EventColumns):
         super().__init__({})
         self.rows = columns
         self.arguments: dict[str, e.Expr] = {}
-        self.tried = RowColumns(dict(columns.columns), set(columns.numbers))
+        self.tried = columns.copy()
 
     def leaves(self, conjunct: e.Expr) -> e.Expr:
         def change(node: Node) -> Node | None:
@@ -257,12 +266,12 @@ Look = Callable[[e.RowValue, RowColumns], p.ConditionValue]
 
 def path_condition(variable: int, condition: e.Expr, columns: RowColumns, look: Look) -> p.RowCondition:
     """A condition as operations: on numbers and codes if it can be, else on whatever values it reads."""
-    tried = RowColumns(dict(columns.columns), set(columns.numbers))
+    tried = columns.copy()
     values = _Looked(tried, look)
     try:
         operations = _PathValues(values, values.leaves(condition)).all()
     except NotInKernel:
-        tried = RowColumns(dict(columns.columns), set(columns.numbers))
+        tried = columns.copy()
         values = _Looked(tried, look)
         operations = expression_to_value(values.plain(condition))
     columns.columns.update(tried.columns)

@@ -273,12 +273,16 @@ def _ways(step: Step, at_first: bool, at_end: bool, seen: set[int]) -> Iterator[
 
 MOST_VARIABLES = 62
 
+STREAM_COLUMNS = frozenset({"start", "bucket", *p.KEPT_COLUMNS})
+"""Columns of a stream's rows that are not the query's."""
+
 
 @dataclass(frozen=True)
 class RowPlan:
     """A clause, planned. `columns` are computed of each row, by name; those in `numbers` are times, written
     as numbers. A row has the bit of variable v if it meets `bits[v]`. `outputs` has the names of the
-    program's outputs by what they stand for."""
+    program's outputs by what they stand for. If `streaming`, Spark needs no windows over rows, which streams
+    do not have: neither for bits nor for aggregates, whose values the program gives as lists."""
 
     query: Recognize
     program: p.RowProgram
@@ -289,6 +293,7 @@ class RowPlan:
     order: tuple[str, ...]
     bits: tuple[tuple[e.Expr, ...], ...]
     outputs: dict[p.Output, str]
+    streaming: bool = False
 
     @property
     def depends_on_path(self) -> tuple[str, ...]:
@@ -296,19 +301,22 @@ class RowPlan:
         return tuple(self.program.names[one.variable] for one in self.program.conditions)
 
 
-def row_plan(query: Recognize) -> RowPlan:
+def row_plan(query: Recognize, streaming: bool = False) -> RowPlan:
     """The plan of a clause; `Unsupported` if there is none."""
-    return _Planner(query).plan()
+    return _Planner(query, streaming).plan()
 
 
 @dataclass
 class _Planner:
     query: Recognize
+    streaming: bool
     columns: RowColumns = field(default_factory=RowColumns)
     outputs: dict[p.Output, str] = field(default_factory=dict)
     given: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.streaming:
+            self.columns.reserved |= STREAM_COLUMNS
         names = (node.name for node in walk(self.query.pattern) if isinstance(node, RowVariable))
         self.names = tuple(dict.fromkeys(names))
         if len(self.names) > MOST_VARIABLES:
@@ -322,7 +330,7 @@ class _Planner:
         own = tuple(self.columns.column(self._attribute(column.name)) for column in (*first, *rest))
         order = tuple(self.columns.column(item.expression) for item in query.order)
         machine = machine_of(query.pattern, self.names)
-        conditions = Conditions(self.names, self.columns, machine)
+        conditions = Conditions(self.names, self.columns, machine, has_neighbours=not self.streaming)
         for definition in query.definitions:
             if definition.variable in self.names:
                 conditions.add(definition.variable, definition.condition)
@@ -361,7 +369,7 @@ class _Planner:
             program = replace(program, flagged=True)  # nor has one that is read
         bits = tuple(map(tuple, conditions.bits))
         columns, numbers = self.columns.columns, frozenset(self.columns.numbers)
-        return RowPlan(query, program, columns, numbers, keys, own, order, bits, self.outputs)
+        return RowPlan(query, program, columns, numbers, keys, own, order, bits, self.outputs, self.streaming)
 
     def _attribute(self, name: str) -> e.Expr:
         computed = next((one.expression for one in self.query.computed if one.name == name), None)
@@ -400,9 +408,9 @@ class _Planner:
                     self._value(node, argument)
                 case e.OverRows(_, _, None, variables, final):
                     self.output(p.CountOutput("", self.mask(variables), final))
-                case e.OverRows(_, _, argument, variables):
+                case e.OverRows(_, _, argument, variables, final):
                     assert argument is not None
-                    self._aggregate(argument, self.mask(variables))
+                    self._aggregate(argument, self.mask(variables), final)
                 case e.MatchNumber():
                     self.output(p.PropertyOutput("", "MATCH_NUMBER"))
                 case e.ConstantRowValue(_, argument):
@@ -413,10 +421,12 @@ class _Planner:
         for column in columns_at_row(argument):
             self.output(p.ValueOutput("", at, None if column is None else self.columns.column(column)))
 
-    def _aggregate(self, argument: e.Expr, mask: int) -> None:
-        if self.query.all_rows is None:
+    def _aggregate(self, argument: e.Expr, mask: int, final: bool) -> None:
+        if self.query.all_rows is None or self.streaming:
+            is_final = final or self.query.all_rows is None
             for column in columns_over_rows(argument):
-                self.output(p.ValuesOutput("", mask, None if column is None else self.columns.column(column)))
+                name = None if column is None else self.columns.column(column)
+                self.output(p.ValuesOutput("", mask, name, is_final))
         else:
             self.output(p.MembershipOutput("", mask))
             self._value(e.AtRow(type_of(argument), argument), argument)
@@ -424,7 +434,8 @@ class _Planner:
     def _for_all_rows(self) -> None:
         """What windows over the rows of a match need, and what is left out at the end."""
         measured = (node for measure in self.query.measures for node in walk(measure))
-        if any(isinstance(node, e.OverRows) and node.argument is not None for node in measured):
+        is_aggregate = (isinstance(node, e.OverRows) and node.argument is not None for node in measured)
+        if any(is_aggregate) and not self.streaming:
             self.output(p.PropertyOutput("", "MATCH_NUMBER"))
             self.output(p.PropertyOutput("", "ROW"))
         if self.query.all_rows == UNMATCHED:

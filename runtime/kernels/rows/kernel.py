@@ -306,11 +306,7 @@ class RowPatternSearch(WorkerSearch[OpenPartitions, RowPiece]):
         return self._left
 
     def gather(self, piece: RowPiece) -> Batches:
-        views = piece.views
-        for first in range(0, len(views.match), ROWS_IN_BATCH):
-            part = slice(first, first + ROWS_IN_BATCH)
-            shown = RowViews(views.match[part], views.seen[part], views.row[part])
-            yield _batch(piece.found, shown, piece.columns)
+        return gathered_rows(piece)
 
     def key_of(self, error: Exception) -> Mapping[str, str | None]:
         if not isinstance(error, RowFailure):
@@ -347,6 +343,15 @@ class RowPatternSearch(WorkerSearch[OpenPartitions, RowPiece]):
         return SearchProgress(before.before, decided, number, matched)
 
 
+def gathered_rows(piece: RowPiece) -> Batches:
+    """The rows of a piece, in batches that are not too long."""
+    views = piece.views
+    for first in range(0, len(views.match), ROWS_IN_BATCH):
+        part = slice(first, first + ROWS_IN_BATCH)
+        shown = RowViews(views.match[part], views.seen[part], views.row[part])
+        yield _batch(piece.found, shown, piece.columns)
+
+
 def _batch(found: MatchNavigation, views: RowViews, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
     program = found.program
     arrays = {
@@ -373,8 +378,8 @@ def _output(
         case CountOutput(_, variables, final):
             before, upto = found.numbers(views, variables, final)
             return pa.array(upto - before, mask=unmatched)
-        case ValuesOutput(_, variables, column):
-            return _values(found, views, variables, None if column is None else columns[column])
+        case ValuesOutput(_, variables, column, final):
+            return _values(found, views, variables, final, None if column is None else columns[column])
         case MembershipOutput(_, variables):
             mapped = found.is_mapped(variables)
             is_mapped = mapped[views.seen] if len(mapped) else np.zeros(len(views.seen), dtype=np.bool_)
@@ -398,9 +403,11 @@ def _names(found: MatchNavigation, variables: Ints) -> pa.Array:
     return names.take(pa.array(variables, mask=variables < 0))
 
 
-def _values(found: MatchNavigation, views: RowViews, variables: int, column: pa.Array | None) -> pa.Array:
+def _values(
+    found: MatchNavigation, views: RowViews, variables: int, final: bool, column: pa.Array | None
+) -> pa.Array:
     """For each match the values of the rows that are mapped to the variables."""
-    before, upto = found.numbers(views, variables, True)
+    before, upto = found.numbers(views, variables, final)
     mapped = np.flatnonzero(found.is_mapped(variables))
     lengths = upto - before
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

@@ -70,11 +70,12 @@ class CountOutput:
 @dataclass(frozen=True)
 class ValuesOutput:
     """A column of the result: the values of an input column, or the variables, of all rows of the match that
-    are mapped to `variables`. For ONE ROW PER MATCH."""
+    are mapped to `variables`; unless `final`, of those up to the current one."""
 
     name: str
     variables: int
     column: str | None
+    final: bool = True
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,39 @@ class RowProgram:
     label: str = field(default="", compare=False)
 
 
+KEPT_COLUMNS = STATE, NUMBER = "row state", "matches found"
+"""What is kept with rows and with keys of a stream."""
+
+
+@dataclass(frozen=True)
+class StreamedRows:
+    """A clause over a stream without end. Rows are in the order of `start`, the program's time, and then of
+    `ties`. Without a window of the program's, a match is decided when `longest` rows have come from its first
+    row on. Conditions and outputs look at most `behind` rows before a match: so many rows of each key stay.
+
+    If `numbered`, matches are counted, and if `anchored`, the first row of a key is a special one: then every
+    key is remembered for ever.
+    """
+
+    program: RowProgram
+    ties: tuple[RowOrder, ...] = ()
+    longest: int | None = None
+    behind: int = 0
+    numbered: bool = False
+    anchored: bool = False
+
+    @property
+    def remembers_keys(self) -> bool:
+        return self.numbered or self.anchored
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of rows that are read, `start` among them."""
+        bits = ("bits",) if self.program.flagged else ()
+        ties = (one.column for one in self.ties)
+        return tuple(dict.fromkeys(("start", *bits, *columns_read(self.program), *ties)))
+
+
 def nearby_columns(program: RowProgram) -> tuple[str, ...]:
     """The columns that conditions about rows at fixed distances read.
 
@@ -199,7 +233,17 @@ def nearby_columns(program: RowProgram) -> tuple[str, ...]:
 
 
 def _nearby(program: RowProgram) -> Iterator[ColumnValue]:
-    pending = [one.condition for one in (*program.nearby, *program.starting)]
+    for one in (*program.nearby, *program.starting):
+        yield from _columns_of(one.condition)
+
+
+def nearby_distances(condition: NearbyCondition) -> set[int]:
+    """The distances of the rows that a condition reads."""
+    return {int(str(column.variable)) for column in _columns_of(condition.condition)}
+
+
+def _columns_of(value: Expression) -> Iterator[ColumnValue]:
+    pending = [value]
     while pending:
         match pending.pop():
             case ColumnValue() as column:

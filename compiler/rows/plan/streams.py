@@ -1,0 +1,257 @@
+"""MATCH_RECOGNIZE over a stream without end: what is kept of each key, and the queries for which that has no
+bound.
+
+A match is decided once it cannot depend on rows to come. Until then, all rows from its first one on are kept.
+So there must be a bound on how long that takes: WITHIN, or a pattern that takes a bounded number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from neelc.ir import expressions as e
+from neelc.ir import row_patterns as r
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.expressions import ROW
+from neelc.ir.names import bare
+from neelc.ir.node import walk
+from neelc.ir.row_patterns import SortItem
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
+from neelc.rows.plan.plan import RowPlan
+from neelc.runtime.kernels.rows import program as p
+from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowOrder, StreamedRows
+
+
+class NotInTimeOrder(UnsupportedQuery):
+    """Rows of a stream in an order that is not known while they come."""
+
+    code = "NEEL4134"
+
+    def __init__(self, what: str, time: str, order: Sequence[SortItem], pattern: r.RowPattern) -> None:
+        super().__init__(what, order[0].span if order else pattern.span)
+        self.hint = f"begin with the event time: ORDER BY {time}"
+
+
+class EndOfStream(UnsupportedQuery):
+    """A pattern that names the last row of a partition that has none."""
+
+    code = "NEEL4135"
+    hint = "leave out `$`; with WITHIN, a match ends when its time has passed"
+
+
+def streamed_rows(plan: RowPlan, event_time: str) -> StreamedRows:
+    """The program of a clause for streams whose event time is the column of this name. Its plan is one for
+    `streaming`. Raises `UnboundedState` if the rows that are kept of a key have no bound."""
+    assert plan.streaming, "Spark has no windows over the rows of a stream"
+    query, program = plan.query, plan.program
+    _check_order(query, event_time)
+    for node in walk(query.pattern):
+        if isinstance(node, r.RowAnchor) and node.kind == "$":
+            raise EndOfStream("`$`, the last row of a partition, over a stream without end", node.span)
+    longest = longest_match(program, _unconditional(plan))
+    if query.within is None and longest is None:
+        raise _unbounded(query)
+    return StreamedRows(
+        program,
+        tuple(_ties(plan)),
+        longest,
+        look_back(program),
+        numbered=_counts_matches(query),
+        anchored=program.machine.first != program.machine.start,
+    )
+
+
+def _check_order(query: Recognize, event_time: str) -> None:
+    """Rows up to the watermark have come, and have their place: if time is what they are sorted by."""
+    match query.order:
+        case (SortItem(e.Attribute(e.Variable(variable), name), descending=False), *_) if (
+            variable == ROW and bare(name) == event_time
+        ):
+            return
+        case (SortItem(descending=True), *_):
+            what = "MATCH_RECOGNIZE over a stream without end, from its last row to its first"
+        case ():
+            what = "MATCH_RECOGNIZE without ORDER BY over a stream without end"
+        case _:
+            what = "ORDER BY that does not begin with the event time, over a stream without end"
+    raise NotInTimeOrder(what, event_time, query.order, query.pattern)
+
+
+def _ties(plan: RowPlan) -> Iterator[RowOrder]:
+    """How rows of one instant are sorted: NULL comes first, and with DESC last, unless NULLS is given."""
+    for item, column in zip(plan.query.order[1:], plan.order[1:], strict=True):
+        nulls_last = item.descending if item.nulls is None else item.nulls == "LAST"
+        yield RowOrder(column, 1, item.descending, nulls_last)
+
+
+def _counts_matches(query: Recognize) -> bool:
+    """Whether the number of a match matters, in its key: MATCH_NUMBER()."""
+    used = (*query.measures, *query.definitions)
+    return any(isinstance(node, e.MatchNumber) for one in used for node in walk(one))
+
+
+# How many rows a match can have.
+
+
+def longest_match(program: p.RowProgram, unconditional: frozenset[int] = frozenset()) -> int | None:
+    """The most rows of which it can depend what the preferred match from a row is; None if there is no most.
+    Rows are always mapped to `unconditional` variables: what is preferred less than these is never chosen.
+
+    >>> from neelc.rows.plan.plan import machine_of
+    >>> a, b, c = (r.RowVariable(name) for name in "ABC")
+    >>> def longest(*parts, free=()):
+    ...     machine = machine_of(r.RowSequence(parts), ("A", "B", "C"))
+    ...     return longest_match(p.RowProgram(machine, ("A", "B", "C"), (), ()), frozenset(free))
+    >>> longest(a, r.RowRepeat(b, 0, 3), c), longest(a, r.RowRepeat(b, 0, None), c)
+    (5, None)
+
+    A reluctant repetition ends at once where nothing else is required, or where the next row will do:
+
+    >>> again = r.RowRepeat(b, 0, None, reluctant=True)
+    >>> longest(a, again), longest(a, again, c), longest(a, again, c, free=[2])
+    (1, None, 2)
+    """
+    machine = program.machine
+    sure = _never_in_vain(machine, unconditional)
+    after = [_preferred(ways, sure) for ways in machine.after]
+    reached = _reached(after, {*_preferred(machine.first, sure), *_preferred(machine.start, sure)})
+    before: dict[int, list[int]] = {one: [] for one in reached}
+    for one in reached:
+        for then in after[one]:
+            before[then].append(one)
+    # From the places after which a match ends to those before them.
+    missing = {one: len(after[one]) for one in reached}
+    ready = [one for one in reached if not missing[one]]
+    lengths = dict.fromkeys(reached, 1)
+    for one in ready:
+        for earlier in before[one]:
+            lengths[earlier] = max(lengths[earlier], lengths[one] + 1)
+            missing[earlier] -= 1
+            if not missing[earlier]:
+                ready.append(earlier)
+    return None if len(ready) < len(reached) else max(lengths.values(), default=0)
+
+
+def _preferred(choices: Choices, sure: set[int]) -> list[int]:
+    """The places that are chosen, up to the first that is never in vain."""
+    found = []
+    for one in choices:
+        if one != ACCEPT:
+            found.append(one)
+        if one in sure:
+            break
+    return found
+
+
+def _never_in_vain(machine: Machine, unconditional: frozenset[int]) -> set[int]:
+    """The places from which a match is completed whatever the rows are."""
+    found: set[int] = set()
+    size = -1
+    while size < len(found):
+        size = len(found)
+        found |= {
+            place
+            for place, ways in enumerate(machine.after)
+            if machine.variables[place] in unconditional
+            and any(one == ACCEPT or one in found for one in ways)
+        }
+    return found
+
+
+def _reached(after: Sequence[Sequence[int]], first: Iterable[int]) -> set[int]:
+    found, waiting = set(first), list(first)
+    while waiting:
+        new = set(after[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _unconditional(plan: RowPlan) -> frozenset[int]:
+    """The variables without a condition."""
+    program = plan.program
+    conditional = {number for number, conjuncts in enumerate(plan.bits) if conjuncts}
+    conditional |= {one.variable for one in (*program.nearby, *program.starting)}
+    conditional |= {one.variable for one in program.conditions}
+    return frozenset(range(len(program.names))) - conditional
+
+
+def _unbounded(query: Recognize) -> UnboundedState:
+    endless = next(
+        node for node in walk(query.pattern) if isinstance(node, r.RowRepeat) and node.most is None
+    )
+    refusal = UnboundedState(
+        f"a row pattern over a stream without end whose matches take any number of rows: `{endless}` would "
+        "keep ever more of them",
+        endless.span,
+    )
+    refusal.hint = "add WITHIN after PATTERN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"
+    return refusal
+
+
+# How many rows before a match it looks at.
+
+
+def look_back(program: p.RowProgram) -> int:
+    """How many rows before a match its conditions and outputs look at. In `STRT DOWN+`, where DOWN looks at
+    the row before it, there is none: that row is in the match."""
+    depths = _depths(program.machine)
+    found = [0]
+    for nearby in program.nearby:
+        found += [-shift - depths.get(nearby.variable, 0) for shift in p.nearby_distances(nearby)]
+    for starting in program.starting:
+        found += [-shift for shift in p.nearby_distances(starting)]
+    looked = [one.at for condition in program.conditions for one in condition.looked]
+    shown = [one.at for one in program.outputs if isinstance(one, p.ValueOutput)]
+    for at in (*looked, *shown):
+        if at is not None:
+            mapped = [depth for variable, depth in depths.items() if at.variables >> variable & 1]
+            first = min(mapped, default=0) + (0 if at.last else at.place)
+            found.append(-at.shift - first)
+    return max(found)
+
+
+def _depths(machine: Machine) -> dict[int, int]:
+    """For each variable, the fewest rows that a match has before one that is mapped to it."""
+    found: dict[int, int] = {}
+    seen: set[int] = set()
+    places, depth = {one for one in (*machine.first, *machine.start) if one != ACCEPT}, 0
+    while places:
+        seen |= places
+        for place in places:
+            found.setdefault(machine.variables[place], depth)
+        places = {one for place in places for one in machine.after[place] if one != ACCEPT} - seen
+        depth += 1
+    return found
+
+
+# What is kept, for people.
+
+
+def kept_rows(streamed: StreamedRows) -> tuple[str, ...]:
+    """What is kept of each key, and for how long, one sentence each."""
+    program = streamed.program
+    _, ahead = p.sight(program)
+    bound = (
+        "until WITHIN has passed"
+        if program.reach is not None
+        else f"until {program.rows} rows have come"
+        if program.rows is not None
+        else f"until {streamed.longest} rows have come"
+    )
+    kept = [f"the rows from the first on from which a match is not decided, at most {bound}"]
+    if ahead:
+        kept.append(
+            f"the last {_rows(ahead)} of each key, until the rows after come, since NEXT looks at them"
+        )
+    if streamed.behind:
+        kept.append(f"the last {_rows(streamed.behind)} of each key, for ever, since PREV looks at them")
+    if streamed.numbered:
+        kept.append("how many matches each key had, for ever, for MATCH_NUMBER()")
+    if streamed.anchored:
+        kept.append("each key, for ever, since `^` is its first row")
+    return tuple(kept)
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else f"{count} rows"

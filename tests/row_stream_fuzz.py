@@ -1,0 +1,310 @@
+"""MATCH_RECOGNIZE over streams compared with the reference, on random clauses, rows, micro-batches and orders
+of arrival: of `make fuzz`. What the kernel keeps is written and read between any two micro-batches.
+
+PYTHONPATH=tests .venv/bin/python -m row_stream_fuzz --pairs 10000 --seed 1
+
+At its end a stream goes on, and the reference's rows do not. So a stream has the rows that the reference has,
+but for those of matches that are not decided; and it has all of those that are. What is decided is found out
+here by the definition: the parser is observed while it looks for a match.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from random import Random
+from unittest.mock import patch
+
+import pyarrow as pa
+from generate.row_patterns import clause, rows
+from in_rows import as_bag, bound, column, mask, output_row
+from in_stream import FAR, Arrival, arrival, arrived
+
+from neelc.catalog.inputs import aligned
+from neelc.errors import NeelError
+from neelc.ir import row_patterns as r
+from neelc.ir.bound_rows import Recognize
+from neelc.ir.names import bare
+from neelc.ir.row_patterns import SortItem
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.rows.plan.plan import RowPlan, row_plan
+from neelc.rows.plan.streams import streamed_rows
+from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.failures import SKIP, KernelFailure
+from neelc.runtime.kernels.rows import automaton, walking
+from neelc.runtime.kernels.rows import program as p
+from neelc.runtime.kernels.rows.program import StreamedRows
+from neelc.runtime.kernels.rows.stream import RowStream
+from neelc.runtime.reference import recognize as reference
+from neelc.runtime.reference.model import LimitReached, ReferenceEvent
+from neelc.runtime.reference.recognize import Parsing, RecognizedMatch, Row, RowParser
+from neelc.runtime.reference.results import Result
+from neelc.runtime.streaming import (
+    StreamMemory,
+    StreamProgram,
+    called,
+    memory_from_bytes,
+    memory_to_bytes,
+)
+
+TABLES = 4
+ROUND = 100
+MAX_CHECKS = 20_000
+
+
+class Different(AssertionError):
+    """The stream gives something else."""
+
+
+# A clause over a stream, in process.
+
+
+Batches = Sequence[tuple[list[int], int]]
+"""The numbers of the rows of each micro-batch, and the watermark when it comes."""
+
+
+@dataclass(frozen=True)
+class RowRun:
+    """What a run over a stream gave: rows, for each micro-batch, and what is kept after the last one."""
+
+    results: list[Result]
+    memory: StreamMemory
+
+    @property
+    def result(self) -> Result:
+        return Result(self.results[0].columns, [row for one in self.results for row in one.rows])
+
+
+def over_stream(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row], batches: Batches) -> RowRun:
+    """The clause over rows that come in these micro-batches."""
+    events = stream_rows(plan, streamed, rows)
+    program, memory = StreamProgram(RowStream(streamed)), memory_to_bytes(StreamMemory(), FIRST_TIME)
+    excluded = plan.outputs.get(p.PropertyOutput("", "EXCLUDED"))
+    results = []
+    for batch, now in batches:
+        kept, before = memory_from_bytes(memory)
+        call = called(program, kept, before, events.take(pa.array(batch, pa.int64())).to_batches(), now)
+        memory = memory_to_bytes(call.step.memory, call.watermark)
+        found = [row for result in call.step.results for row in result.to_pylist()]
+        shown = [row for row in found if excluded is None or not row[excluded]]
+        results.append(Result(plan.query.output, [output_row(plan, row, found) for row in shown]))
+    return RowRun(results, memory_from_bytes(memory)[0])
+
+
+def not_late(rows: Sequence[Row], batches: Batches) -> list[Row]:
+    late = {n for batch, now in batches for n in batch if rows[n]["t"] <= now}  # type: ignore[operator]
+    return [row for number, row in enumerate(rows) if number not in late]
+
+
+def stream_rows(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row]) -> pa.Table:
+    """What Spark computes of each row."""
+    arrays = {"start": pa.array([row["t"] for row in rows], pa.int64())}
+    for name in streamed.columns:
+        if name == "bits":
+            arrays[name] = pa.array([mask(plan, [row], 0) for row in rows], pa.int64())
+        elif name != "start":
+            arrays[name] = column(plan, name, rows)
+    return pa.table(arrays)
+
+
+# What is decided, by the definition.
+
+
+@dataclass
+class Observed:
+    """Whether a parser would take one of the last `ahead` rows, whose conditions depend on rows to come, or
+    such a row. A match has at most `most` rows."""
+
+    ahead: int
+    most: int | None
+    is_undecided: bool = False
+
+    def note(self, parser: RowParser, before: Parsing) -> None:
+        if parser.start + len(before) >= parser.count - self.ahead:
+            self.is_undecided |= self.most is None or len(before) < self.most
+
+
+def observing(observed: Observed) -> type[RowParser]:
+    """The parser of the reference, observed."""
+
+    class ObservedParser(RowParser):
+        def _all(self, pattern: r.RowPattern, before: Parsing) -> Iterator[Parsing]:
+            if isinstance(pattern, r.RowVariable):
+                observed.note(self, before)
+            return super()._all(pattern, before)
+
+    return ObservedParser
+
+
+def decided(query: Recognize, streamed: StreamedRows, rows: Sequence[Row]) -> Result:
+    """The rows of the result that are decided, though more input may come: those of other matches are not
+    there. All windows of time have passed."""
+    found: list[tuple[object, ...]] = []
+    for partition in reference.in_partitions(query, rows):
+        for match in _decided(query, streamed, partition):
+            found += reference._output(query, partition, match)
+    return Result(query.output, found)
+
+
+def _decided(query: Recognize, streamed: StreamedRows, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
+    program = streamed.program
+    _, ahead = p.sight(program)
+    start, number, beyond, is_sure = 0, 0, 0, True
+    while start < len(rows) - ahead:
+        observed = Observed(ahead, program.rows)
+        with patch.object(reference, "RowParser", observing(observed)):
+            parsing = reference._first_match(query, rows, start, number + 1)
+        is_closed = program.reach is not None and (
+            not ahead or rows[-ahead]["t"] - rows[start]["t"] > program.reach  # type: ignore[operator]
+        )
+        if observed.is_undecided and not is_closed:
+            if program.skip != "NEXT" or streamed.numbered:
+                return
+            is_sure, start = False, start + 1
+            continue
+        if parsing is None:
+            if start >= beyond and is_sure:
+                yield RecognizedMatch(start, (), None)
+            start += 1
+            continue
+        number += 1
+        yield RecognizedMatch(start, parsing, number)
+        beyond = max(beyond, start + max(1, len(parsing)))
+        start = reference._next_start(query.skip, start, parsing)
+
+
+# Random clauses.
+
+
+def compared(first: int, count: int) -> Counter[str]:
+    """What was seen in so many clauses; raises `Different`."""
+    seen: Counter[str] = Counter()
+    for seed in range(first, first + count):
+        chance = Random(seed)
+        text = clause(chance, streaming=True)
+        try:
+            query = bound(text)
+            plan = row_plan(query, streaming=True)
+            streamed = streamed_rows(plan, "t")
+        except NeelError as error:
+            seen[f"wrong: {error.diagnostics[0].code}"] += 1
+            continue
+        except UnsupportedQuery as refusal:
+            seen[f"refused: {refusal.code} {refusal.what.partition('`')[0].strip()}"] += 1
+            continue
+        seen["clauses"] += 1
+        for number in range(TABLES):
+            table = timed(rows(chance), query.order, chance)
+            how = arrival(seed * TABLES + number)
+            compare(plan, streamed, table, how, chance, seen, f"clause {seed}:\n{text}")
+    return seen
+
+
+def timed(table: Sequence[Row], items: Sequence[SortItem], chance: Random) -> list[Row]:
+    """Rows that all have a time, of which no two are equal in all that they are sorted by."""
+    names = [bare(item.expression.name) for item in items]  # type: ignore[attr-defined]
+    instants = chance.choice([3, 8, 20])
+    found: dict[object, Row] = {}
+    for row in table:
+        moment = chance.randrange(instants) if len(names) > 1 and chance.random() < 0.5 else row["t"]
+        given = {**row, "t": 0 if moment is None else moment}
+        key = tuple(repr(0.0 if given[name] == 0.0 else given[name]) for name in names)
+        found.setdefault(key, given)
+    return list(found.values())
+
+
+def compare(
+    plan: RowPlan,
+    streamed: StreamedRows,
+    table: Sequence[Row],
+    how: Arrival,
+    chance: Random,
+    seen: Counter[str],
+    what: str,
+) -> None:
+    """One clause over one stream."""
+    query = plan.query
+    rows = [row for partition in reference.in_partitions(query, table) for row in partition]
+    events = [
+        ReferenceEvent("", n, None, row["t"], row["t"], row, (None, None)) for n, row in enumerate(rows)
+    ]
+    batches = [*arrived(events, how, 1), ([], FAR)]
+    on_time = not_late(rows, batches)
+    together = chance.choice([0, 1, 100])
+    try:
+        with patch.object(reference, "MAX_CHECKS", MAX_CHECKS):
+            least = as_bag(decided(query, streamed, on_time))
+            most = as_bag(reference.recognized(query, on_time))
+    except reference.CannotSkip:
+        most = None
+    except LimitReached:
+        seen["not compared: too large"] += 1
+        return
+    try:
+        with (
+            patch.object(automaton, "FEW", together),
+            patch.object(automaton, "LONG", chance.choice([2, 4, 100])),
+            patch.object(walking, "PIECES", chance.choice([0, 1, 24])),
+            patch.object(walking, "ROWS_AT_ONCE", 1 + 5 * together),
+        ):
+            run = over_stream(plan, streamed, rows, batches)
+    except KernelFailure as failure:
+        if failure.facts.kind != SKIP or most is not None:
+            raise Different(f"{what}\n{rows}\n{how}\n{failure}") from failure
+        seen["skips that lead nowhere"] += 1
+        return
+    if most is None:
+        seen["skips that lead nowhere, of undecided matches"] += 1
+        return
+    found = as_bag(run.result)
+    seen["pairs"] += 1
+    seen["with rows"] += bool(found)
+    seen["with late rows"] += len(on_time) < len(rows)
+    seen["all decided"] += least == most
+    seen["with conditions on the path"] += bool(plan.program.conditions)
+    seen["with a window of time"] += plan.program.reach is not None
+    if least - found or found - most:
+        raise Different(
+            f"{what}\n{rows}\n{how}, together {together}\n"
+            f"lost {dict(least - found)}\nadded {dict(found - most)}"
+        )
+    most_kept = len(reference.in_partitions(query, on_time)) * kept_of_key(streamed)
+    if run.memory.rows > most_kept:
+        raise Different(f"{what}\n{rows}\n{how}\nkeeps {run.memory.rows} rows, more than {most_kept}")
+
+
+def kept_of_key(streamed: StreamedRows) -> int:
+    """The most rows that are kept of a key when all windows of time have passed, and its own."""
+    program = streamed.program
+    _, ahead = p.sight(program)
+    is_timed = program.reach is not None and not ahead
+    longest = 0 if is_timed else program.rows or streamed.longest or ahead + (program.reach or 0) * 1_000
+    return streamed.behind + ahead + longest + streamed.remembers_keys
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="row_stream_fuzz")
+    parser.add_argument("--pairs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args(arguments)
+    begin, seen = time.monotonic(), Counter[str]()
+    with ProcessPoolExecutor(options.processes) as pool:
+        first = options.seed * 1_000_000
+        while seen["pairs"] < options.pairs:
+            starts = range(first, first + ROUND * options.processes, ROUND)
+            for found in pool.map(compared, starts, [ROUND] * options.processes):
+                seen += found
+            first += ROUND * options.processes
+    lines = [(what, f"{count:,}") for what, count in sorted(seen.items())]
+    print("\n".join(aligned([*lines, ("seconds", f"{time.monotonic() - begin:.0f}")])))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
