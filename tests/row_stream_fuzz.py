@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -230,9 +231,8 @@ def compare(
     """One clause over one stream."""
     query = plan.query
     rows = [row for partition in reference.in_partitions(query, table) for row in partition]
-    events = [
-        ReferenceEvent("", n, None, row["t"], row["t"], row, (None, None)) for n, row in enumerate(rows)
-    ]
+    moments: list[Any] = [row["t"] for row in rows]
+    events = [ReferenceEvent("", n, None, at, at, {}, (None, None)) for n, at in enumerate(moments)]
     batches = [*arrived(events, how, 1), ([], FAR)]
     on_time = not_late(rows, batches)
     together = chance.choice([0, 1, 100])
