@@ -28,7 +28,7 @@ from neelc.runtime.kernels.rows.kernel import RowPiece, gathered_rows
 from neelc.runtime.kernels.rows.navigation import MatchNavigation
 from neelc.runtime.kernels.rows.program import NUMBER, STATE, RowOrder, RowProgram, StreamedRows
 from neelc.runtime.kernels.rows.recognizing import TIME, GrowingPartitions, recognize_open
-from neelc.runtime.order import joint_numbers, key_codes
+from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.values.order import order
 from neelc.runtime.values.times import in_zone
@@ -279,10 +279,7 @@ def _in_order(streamed: StreamedRows, rows: pa.RecordBatch, codes: Ints, chosen:
     its order."""
     start, codes = np.asarray(rows.column("start"))[chosen], codes[chosen]
     ties = [_ranks(one, rows.column(one.column).take(pa.array(chosen))) for one in reversed(streamed.ties)]
-    number = joint_numbers(codes, start)
-    if number is None:
-        return np.lexsort((*ties, start, codes))
-    return np.lexsort((*ties, number)) if ties else np.argsort(number, kind="stable")
+    return np.lexsort((*ties, start, codes)) if ties else by_key_and_time(codes, start)
 
 
 def _ranks(by: RowOrder, column: pa.Array) -> Ints:
