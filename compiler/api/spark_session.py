@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -102,8 +103,19 @@ def _started(master: str, settings: Mapping[str, str], scratch: str) -> Frame:
                 return builder.getOrCreate()
         except Exception as error:
             log.seek(0)
-            last = [line for line in log.read().splitlines() if line.strip()][-3:]
-            raise NoSpark("\n  ".join([first_line(error), *last])) from None
+            raise NoSpark("\n  ".join([first_line(error), *reasons(log.read())])) from None
+
+
+def reasons(log: str) -> list[str]:
+    r"""What Java says about why it ended: its exceptions without their stacks, else its last lines.
+
+    >>> reasons('a\nException in thread "main" x.Y: [unresolved dependency: a#b;1: not found]\n\tat z.Z\n')
+    ['[unresolved dependency: a#b;1: not found]']
+    >>> reasons("a\nb\n\nc\nd\n")
+    ['b', 'c', 'd']
+    """
+    found = re.findall(r'^Exception in thread "\w+" [\w.$]+: (.+)$', log, re.MULTILINE)
+    return found or [line for line in log.splitlines() if line.strip()][-3:]
 
 
 def _settings(master: str, scratch: str) -> dict[str, str]:
