@@ -411,8 +411,8 @@ def _way_out(settings: Mapping[str, str], needed: Sequence[str]) -> str:
         return "`neelc doctor` looks for the reason"
     packages = settings.get("spark.jars.packages", "")
     return (
-        f"Spark requires packages for {' and '.join(needed)}: {packages or 'none is named'}. If they cannot be "
-        "fetched, name jars that are here, --conf spark.jars=..., or others, --conf spark.jars.packages=..."
+        f"Spark requires packages for {' and '.join(needed)}: {packages or 'none is named'}. If they cannot "
+        "be fetched, name jars that are here, --conf spark.jars=..., or others, --conf spark.jars.packages=..."
     )
 
 
