@@ -45,7 +45,7 @@ def with_watermark(program: Program, delay: int) -> Program:
         return stream if stream.producer else replace(stream, watermark=delay * 1000, is_streaming=True)
 
     queries = tuple(
-        replace(named, query=replace(named.query, streams=tuple(map(changed, named.query.streams))))
+        replace(named, query=replace(named.match, streams=tuple(map(changed, named.query.streams))))
         for named in program.queries
     )
     return Program(tuple(map(changed, program.streams)), queries)
@@ -57,7 +57,7 @@ def write_batches(spark: Any, stream: Stream, rows: list[Any], how: Replay, dire
     chance = Random(how.seed)
     unit = LENGTHS["MILLISECOND"] // LENGTHS[stream.unit] or 1
     ordered = sorted(rows, key=lambda row: row[stream.start] / unit + chance.uniform(0, how.delay))
-    last = {column.name: None for column in stream.columns}
+    last: dict[str, object] = {column.name: None for column in stream.columns}
     last |= {name: FAR * unit for name in (stream.start, stream.end) if name}
     table = frame_of(spark, stream, [*ordered, last]).toArrow()
     size = max(1, -(-len(ordered) // how.batches))

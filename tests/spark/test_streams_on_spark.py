@@ -154,3 +154,20 @@ def test_what_is_returned_may_change_over_a_restart(clicks: Clicks) -> None:
     clicks.query.stop()
     clicks.start(PAIRS.replace("RETURN h.user, c.ts", "RETURN c.ts, h.user + 1 AS next"))
     assert clicks.come((101, "Cart", 1)) == [(101, 2)]
+
+
+def test_groups_leave_when_they_are_complete(clicks: Clicks) -> None:
+    clicks.start(
+        PAIRS.replace("RETURN h.user, c.ts", "RETURN h.user, h.ts, count(*) AS n, max(c.ts) AS last")
+    )
+    assert clicks.come((100, "Home", 1), (101, "Cart", 1), (102, "Home", 2)) == []
+    assert clicks.come((103, "Cart", 1), (160, "Cart", 1), (161, "Cart", 1)) == []
+    assert clicks.come((170, "Other", 7)) == [(1, 100, 3, 160)]
+    assert clicks.come((999, "Other", 7)) == []
+
+
+def test_distinct_rows_leave_once(clicks: Clicks) -> None:
+    clicks.start(PAIRS.replace("RETURN h.user, c.ts", "RETURN DISTINCT h.user, h.ts"))
+    assert clicks.come((100, "Home", 1), (101, "Cart", 1)) == [(1, 100)]
+    assert clicks.come((100, "Home", 1), (102, "Cart", 1), (103, "Home", 1)) == []
+    assert clicks.come((104, "Cart", 1)) == [(1, 103)]

@@ -195,16 +195,30 @@ def aggregate_relations(
     yield from lets
     parts = free("parts", taken)
     comment = f"Of {planned.text}, {sentence(program)}"
-    yield Let(parts, Kernel(lets[-1].name, program, _schema(plan)), comment)
+    yield Let(parts, Kernel(lets[-1].name, program, tally_schema(plan)), comment)
+    added = free("added", taken)
+    items: Items = tuple((_united(one), one.tally.name) for one in plan.tallied)
+    yield Let(
+        added,
+        AggregateRows(parts, group_items(query, plan, parts), items),
+        "The parts of each group, added up.",
+    )
+    yield tallied_results(query, plan, added, name)
+
+
+def group_items(query: Match, plan: AggregatePlan, parts: str) -> Items:
+    """What matches are grouped by, computed of their `parts`."""
+    planned = plan.planned
     matches = MatchRelation(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())
-    groups: Items = tuple(
+    return tuple(
         (matches.sql(output.expression), f"group_{number}")
         for number, output in enumerate(query.outputs)
         if not is_over_matches(output.expression)
     )
-    added = free("added", taken)
-    items: Items = tuple((_united(one), one.tally.name) for one in plan.tallied)
-    yield Let(added, AggregateRows(parts, groups, items), "The parts of each group, added up.")
+
+
+def tallied_results(query: Match, plan: AggregatePlan, added: str, name: str) -> Let:
+    """The result, computed of complete tallies."""
     columns: dict[Expr, str] = {one.node: identifier(one.tally.name) for one in plan.tallied}
     results: Items = tuple(
         (
@@ -213,7 +227,7 @@ def aggregate_relations(
         )
         for n, output in enumerate(query.outputs)
     )
-    yield Let(name, SelectColumns(added, results), "RETURN: aggregates over all matches.")
+    return Let(name, SelectColumns(added, results), "RETURN: aggregates over all matches.")
 
 
 def _result(expression: Expr, columns: dict[Expr, str]) -> str:
@@ -222,21 +236,31 @@ def _result(expression: Expr, columns: dict[Expr, str]) -> str:
 
 def _united(one: TalliedAggregate) -> str:
     """What is to be done with the parts of a tally."""
-    name = identifier(one.tally.name)
     if one.tally.wide:
-        return _wide(one, name)
+        return _wide(one, identifier(one.tally.name))
+    return _tally(one, "coalesce(sum({}), 0)", "sum({})", f"{one.tally.function}({{}})")
+
+
+def complete_tally(one: TalliedAggregate) -> str:
+    """The value of a tally that has one part."""
+    return identifier(one.tally.name) if one.tally.wide else _tally(one, "{}", "{}", "{}")
+
+
+def _tally(one: TalliedAggregate, count: str, sum: str, other: str) -> str:
+    """The value of a tally; in the texts, how parts become one."""
+    name = identifier(one.tally.name)
     match one.tally.function:
         case "count":
-            total = f"coalesce(sum({name}), 0)"
+            total = count.format(name)
             raised = f"raise_error({literal(too_many_to_count(), STRING)})"
             return f"CAST(CASE WHEN {total} > 9223372036854775807 THEN {raised} ELSE {total} END AS BIGINT)"
         case "sum":
             # A sum that does not fit is NULL, as in the enumeration of matches.
-            return f"sum({name})" if type_of(one.node) == DOUBLE else f"try_cast(sum({name}) AS BIGINT)"
+            total = sum.format(name)
+            return total if type_of(one.node) == DOUBLE else f"try_cast({total} AS BIGINT)"
         case "avg":
-            return f"sum({name}_sum) / nullif(sum({name}_count), 0)"
-        case function:
-            return f"{function}({name})"
+            return f"{sum.format(f'{name}_sum')} / nullif({sum.format(f'{name}_count')}, 0)"
+    return other.format(name)
 
 
 def _wide(one: TalliedAggregate, name: str) -> str:
@@ -251,7 +275,7 @@ def _wide(one: TalliedAggregate, name: str) -> str:
     )
 
 
-def _schema(plan: AggregatePlan) -> str:
+def tally_schema(plan: AggregatePlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
     types = _types(plan.planned)
     columns = [

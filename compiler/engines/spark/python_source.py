@@ -25,6 +25,7 @@ from neelc.engines.spark.relations import (
     Relations,
     SelectColumns,
     Sorted,
+    StreamedProgram,
     Union,
     Watermark,
     Where,
@@ -35,7 +36,7 @@ from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import ImpreciseProgram, PatternProgram, StreamedPattern
+from neelc.runtime.program import ImpreciseProgram, PatternProgram, StreamedGroups, StreamedPattern
 from neelc.scalar.spark.trees import with_alias
 
 # Values as Python source: frozen dataclasses written as the calls that make them.
@@ -141,6 +142,7 @@ RUNNERS = {
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
+    StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
 }
 """What runs a program of each kind."""
 
@@ -208,7 +210,7 @@ def python_source(relations: Relations, title: str) -> str:
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
 
 
-def _imports(programs: list[AnyProgram | StreamedPattern], others: list[tuple[str, str]]) -> str:
+def _imports(programs: list[AnyProgram | StreamedProgram], others: list[tuple[str, str]]) -> str:
     names: dict[str, set[str]] = {}
     for module, name in others:
         names.setdefault(module, set()).add(name)

@@ -11,9 +11,11 @@ from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
-from neelc.runtime.program import PatternProgram, StreamedPattern, registered_folds
+from neelc.runtime.program import PatternProgram, StreamedGroups, StreamedPattern, registered_folds
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+
+StreamedProgram = StreamedPattern | StreamedGroups
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -117,7 +119,7 @@ class KernelOnStream:
     are observed as `metrics`."""
 
     source: str
-    program: StreamedPattern
+    program: StreamedProgram
     schema: str
     nanos: int
     identity: tuple[tuple[str, str], ...]

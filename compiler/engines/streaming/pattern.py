@@ -4,15 +4,24 @@ buckets; one stateful operator finds the matches; Spark computes what is returne
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from neelc.engines.spark.kernel import kernel_schema
-from neelc.engines.spark.relations import Extend, KernelOnStream, Let, Watermark
+from neelc.engines.spark.kernel import (
+    complete_tally,
+    group_items,
+    kernel_schema,
+    tallied_results,
+    tally_schema,
+)
+from neelc.engines.spark.relations import Extend, KernelOnStream, Let, SelectColumns, Watermark
 from neelc.engines.spark.results import MatchRelation, results
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
 from neelc.ir.program import Clock, Match, Stream
 from neelc.ir.types import LENGTHS, TIMESTAMP
+from neelc.pattern.plan.counting.plan import AggregatePlan, sentence
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.runtime.program import StreamedGroups
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
@@ -44,23 +53,22 @@ def stream_relations(
     lets = list(scans(request, sources, taken))
     yield from lets
     bucketed = free("bucketed", taken)
-    keys = tuple(map(identifier, program.keys))
+    keys = tuple(map(identifier, plan.together))
     yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), _comment(keys))
-    matched = free("matches", taken)
-    schema = kernel_schema(planned)
-    identity = (
-        ("pattern", str(query.pattern)),
-        ("window", str(query.within)),
-        ("strategy", str(query.strategy)),
-        ("columns", ", ".join(columns_kept(plan))),
-        ("buckets", str(buckets if keys else 1)),
+    schema = kernel_schema(planned) if plan.counted is None else tally_schema(plan.counted)
+    identity = tuple(state_identity(query, plan, buckets))
+    found = KernelOnStream(
+        bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, most_matches
     )
-    nanos = LENGTHS[planned.plan.unit]
-    on_stream = KernelOnStream(bucketed, plan.streamed, schema, nanos, identity, METRICS, most_matches)
-    yield Let(matched, on_stream, f"Matches of {planned.text}, as soon as they are sure.")
+    if plan.counted is not None:
+        yield from _groups(query, plan.counted, found, taken, name)
+        return
+    matched = free("matches", taken)
+    yield Let(matched, found, f"Matches of {planned.text}, as soon as they are sure.")
     matches = MatchRelation(
         matched,
-        query,
+        # What is distinct is found by the kernel.
+        replace(query, distinct=False),
         planned.plan.unit,
         planned.struct,
         planned.field,
@@ -68,6 +76,30 @@ def stream_relations(
         planned.inner,
     )
     yield from results(matches, planned.residual, taken, name, as_stream=False)
+
+
+def _groups(
+    query: Match, counted: AggregatePlan, found: KernelOnStream, taken: set[str], name: str
+) -> Iterator[Let]:
+    """The relations from what a kernel has counted to the result."""
+    groups = free("groups", taken)
+    how = sentence(counted.program)
+    yield Let(groups, found, f"Of {counted.planned.text}, each group when it is complete; {how}")
+    added = free("tallies", taken)
+    items = tuple((complete_tally(one), one.tally.name) for one in counted.tallied)
+    yield Let(added, SelectColumns(groups, (*group_items(query, counted, groups), *items)))
+    yield tallied_results(query, counted, added, name)
+
+
+def state_identity(query: Match, plan: StreamPlan, buckets: int) -> Iterator[tuple[str, str]]:
+    """What the state of a query depends on: another query, or one with other columns, cannot read it."""
+    yield "pattern", str(query.pattern)
+    yield "window", str(query.within)
+    yield "strategy", str(query.strategy)
+    if isinstance(plan.streamed, StreamedGroups) or plan.streamed.distinct is not None:
+        yield "grouped by", ", ".join(plan.together)
+    yield "columns", ", ".join(columns_kept(plan))
+    yield "buckets", str(buckets if plan.together else 1)
 
 
 EVENT_TIME = "event_time"
@@ -106,7 +138,7 @@ def bucket(keys: tuple[str, ...], buckets: int) -> str:
 
 def _comment(keys: tuple[str, ...]) -> str:
     if not keys:
-        return "No key: all events are in one bucket, and one task finds all matches."
+        return "No key that keeps results apart: all events are in one bucket, and one task finds them all."
     return "Events are grouped by bucket, not by key: one call finds the matches of all keys of a bucket."
 
 

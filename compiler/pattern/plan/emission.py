@@ -26,6 +26,7 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, renamed
 from neelc.pattern.plan.columns import EVENT, width_of
+from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.kernel_plan import START, KernelPlan
 from neelc.pattern.plan.plan import types_of_variables
 from neelc.pattern.plan.plan_to_program import may_be_absent
@@ -44,14 +45,24 @@ from neelc.runtime.reference.results import is_over_matches
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """How a query is executed over streams: the plan of its matches, and when they are sure."""
+    """How a query is executed over streams: the plan of its matches, and when they, or their groups, are
+    sure. If matches are counted, `counted` is the plan of that."""
 
     planned: KernelPlan
-    streamed: StreamedPattern
+    streamed: StreamedPattern | StreamedGroups
+    counted: AggregatePlan | None = None
 
     @property
     def program(self) -> PatternProgram:
         return self.planned.program
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """The columns by which events can be told apart: those that differ in one have no result in
+        common."""
+        if isinstance(self.streamed, StreamedGroups):
+            return self.streamed.grouping.keys
+        return self.program.keys if self.streamed.distinct is None else self.streamed.distinct.keys
 
 
 def streamed_pattern(planned: KernelPlan) -> StreamedPattern:

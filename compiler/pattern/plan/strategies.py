@@ -32,7 +32,7 @@ from neelc.pattern.cost.estimate import Estimate, is_skewed
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
-from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
+from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_pattern
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
 from neelc.pattern.plan.relational_plan import (
@@ -265,9 +265,10 @@ def _on_stream(task: PlanningTask) -> StrategyPlan:
     query = task.query
     if query.is_imprecise:
         raise UnsupportedQuery("an imprecise timestamp in a stream without end")
-    if query.aggregated or query.distinct:
-        what = "an aggregate over all matches" if query.aggregated else "RETURN DISTINCT"
-        raise UnsupportedQuery(f"{what} of a stream without end")
+    if query.aggregated:
+        query, counting = _counted(task)
+        groups = StreamPlan(counting.planned, streamed_groups(counting.planned), counting)
+        return StrategyPlan(ExecutionStrategy.COUNTING, query, groups, buckets=task.buckets)
     planned = kernel_plan(query, task.keys, task.unit)
     refuse_too_many_roles(planned.plan)
     refuse_results(query, (*planned.residual, *_outputs(query)))
@@ -299,13 +300,18 @@ def _window(task: PlanningTask) -> StrategyPlan:
 
 def _counting(task: PlanningTask) -> StrategyPlan:
     """Aggregates over matches without the matches; raises `UnsupportedQuery` where those are needed."""
+    query, counting = _counted(task)
+    planned = in_chunks(counting.planned, task.chunked)
+    return StrategyPlan(ExecutionStrategy.COUNTING, query, replace(counting, planned=planned))
+
+
+def _counted(task: PlanningTask) -> tuple[Match, AggregatePlan]:
     for query, keys in ((task.query, task.keys), (task.written, partition_keys(task.written))):
         counting = aggregate_plan(query, keys, task.unit)
         if counting is not None and not task.as_stream:
             refuse_too_many_roles(counting.planned.plan)
             refuse_results(query, (one for one in _outputs(query) if not is_over_matches(one)))
-            planned = in_chunks(counting.planned, task.chunked)
-            return StrategyPlan(ExecutionStrategy.COUNTING, query, replace(counting, planned=planned))
+            return query, counting
     raise UnsupportedQuery("counting matches that must be enumerated")
 
 
