@@ -845,6 +845,15 @@ class StreamedPattern:
 
 
 @dataclass(frozen=True)
+class StreamedImprecise:
+    """A program for events with imprecise times, whose matches are emitted as soon as they are sure. No match
+    is longer than `window`, a time of the program's clock."""
+
+    program: ImpreciseProgram
+    window: int
+
+
+@dataclass(frozen=True)
 class StreamedGroups:
     """A program whose matches are aggregated by group: a row for each group, when all its matches are known.
     No match is longer than `window`, a time of the program's clock."""

@@ -12,15 +12,19 @@ from typing import Any
 import pyarrow as pa
 from in_bridge import NUMBER, TYPES, as_table, bound, numbered
 from in_counting import finished
+from in_imprecise import Weighed
 from in_kernel import complete, functions_of, key, planned_for, raw_values
 
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
-from neelc.pattern.plan.columns import width_of
+from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan.columns import unit_of, width_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
-from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
+from neelc.pattern.plan.emission import streamed_groups, streamed_imprecise, streamed_pattern
+from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.kernels.confidence.stream import ImpreciseStream
 from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.program import PatternProgram, StreamedPattern
@@ -276,6 +280,24 @@ def calls(
 
 def left_nothing(streamed: StreamedPattern, memory: StreamMemory) -> bool:
     return streamed.window is None or memory.is_empty
+
+
+# Imprecise times.
+
+
+def weighed_stream(match: Match, tables: Tables, how: Arrival) -> tuple[Weighed, list[ReferenceEvent]]:
+    """The matches that come out, each with its confidence, and the events that took part. Events come by
+    their earliest times."""
+    planned = imprecise_plan(match, partition_keys(match), unit_of(match))
+    program = numbered(planned.program, None)
+    streamed = streamed_imprecise(replace(planned, program=program))
+    stream = coming(match, tables, how, planned)
+    table = as_table(planned, program, match, stream.events)
+    rows, memory = run_stream(ImpreciseStream(streamed), table, stream.batches)
+    assert memory.is_empty, "what no match can need is forgotten"
+    found = [(binding_of(program, row, stream.events), row["confidence"]) for row in rows]
+    kept = {id(binding) for binding in complete(planned, [binding for binding, _ in found])}
+    return [one for one in found if id(one[0]) in kept], stream.on_time
 
 
 # Streams as texts: "A1 B3" are an A at 1 and a B at 3, "@4" is a watermark, "A2-5" lasts from 2 to 5.

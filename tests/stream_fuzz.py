@@ -23,17 +23,30 @@ from answers import MAX_CANDIDATES
 from generate.conditions import seen_in
 from generate.counted import events as counted_events
 from generate.counted import query_text as counted_text
+from generate.imprecise import events as imprecise_events
+from generate.imprecise import query_text as imprecise_text
 from generate.partial import drawn as drawn_partial
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
+from imprecise_fuzz import is_same
+from imprecise_fuzz import key as binding
 from in_counting import bound as counted_query
 from in_counting import differing as difference_of
 from in_counting import planned as counted_plan
 from in_kernel import as_bindings, planned_for
-from in_stream import Arrival, ReturnedRows, arrival, counted_stream_rows, stream_matches, stream_rows
+from in_stream import (
+    Arrival,
+    ReturnedRows,
+    arrival,
+    counted_stream_rows,
+    stream_matches,
+    stream_rows,
+    weighed_stream,
+)
 from kernel_fuzz import ROUND, Different, Tally, different, run_rounds, show_progress, table, ways_to_write
 from partial_fuzz import bound as bound_partial
 from partial_fuzz import rows as rows_of_partial
+from pattern_examples import imprecise_query
 from shrinking import shrunk
 
 from neelc import syntax as parse
@@ -192,6 +205,36 @@ def check_partial(number: int, tally: Tally) -> None:
         tally.forms["partial matches"] += 1
 
 
+# Imprecise times.
+
+
+def check_imprecise(number: int, tally: Tally) -> None:
+    """Raise `Different` if a stream gives other matches, or other confidences."""
+    chance = Random(f"imprecise {number}")
+    text = imprecise_text(chance)
+    try:
+        match = imprecise_query(text)
+    except NeelError:
+        return
+    tally.queries += 1
+    for place in range(2):
+        tables, how = {"S": imprecise_events(chance, text, 100)}, arrival(number + place)
+        try:
+            found, events = weighed_stream(match, tables, how)
+            expected = {binding(one.binding): float(one.confidence) for one in find_matches(match, events)}
+        except UnsupportedQuery as refusal:
+            tally.refused[refusal.what.partition("`")[0].strip()] += 1
+            continue
+        except LimitReached:
+            tally.refused["left out as too large"] += 1
+            continue
+        if not is_same(found, expected):
+            raise Different(f"{text}\n{tables}\n{how}\nfound {found}\nexpected {expected}")
+        tally.pairs += 1
+        tally.with_matches += bool(expected)
+        tally.forms["imprecise times"] += 1
+
+
 def drawn(number: int) -> Sample | None:
     """Every other query has lists, under one of the selection strategies."""
     if number % 2:
@@ -211,7 +254,7 @@ def run_round(first: int, size: int = ROUND) -> Tally:
             check_sample(found, tally, number)
         except Different as problem:
             tally.broken.append(f"query {number}: {smallest(found, number) or problem}")
-        for check in (check_rows, *([check_partial] if number % 5 == 0 else [])):
+        for check in (check_rows, check_imprecise, *([check_partial] if number % 5 == 0 else [])):
             try:
                 check(number, tally)
             except Exception as problem:

@@ -142,13 +142,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    first, seen, broken = options.seed * 1_000_000, Counter[str](), []
+    first, seen, broken = options.seed * 1_000_000, Counter[str](), list[int]()
     for number in range(first, first + options.queries):
         try:
             check_number(number, seen)
         except NotSure as problem:
-            broken.append(f"query {number}: {problem}")
-    print(*(f"{what:40} {count:,}" for what, count in sorted(seen.items())), *broken[:9], sep="\n")
+            broken.append(number)
+            print(f"query {number}: {problem}", flush=True)
+    print(*(f"{what:40} {count:,}" for what, count in sorted(seen.items())), sep="\n")
     return bool(broken)
 
 

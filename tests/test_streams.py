@@ -8,7 +8,7 @@ from in_kernel import planned_for
 from in_stream import emissions
 from kernel_fuzz import Tally
 from pattern_examples import LASTING, query
-from stream_fuzz import check_partial, check_rows, run_round
+from stream_fuzz import check_imprecise, check_partial, check_rows, run_round
 
 from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
 from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
@@ -25,6 +25,13 @@ def test_random_partial_matches_are_the_same() -> None:
     tally = Tally()
     for number in range(9_000_000, 9_000_015):
         check_partial(number, tally)
+    assert tally.with_matches > 10
+
+
+def test_random_matches_of_imprecise_times_have_the_same_confidence() -> None:
+    tally = Tally()
+    for number in range(9_000_000, 9_000_060):
+        check_imprecise(number, tally)
     assert tally.with_matches > 10
 
 

@@ -93,7 +93,7 @@ class PatternStream:
             return
         surely = Surely(self.streamed, known)
         for piece in self._matches(known):
-            was_sure = _are_old(piece, known) & surely(piece, move.before)
+            was_sure = are_old(piece, known) & surely(piece, move.before)
             yield _chosen(piece, surely(piece, move.now) & ~was_sure)
 
     def _compared(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
@@ -339,7 +339,7 @@ def _fold(function: np.ufunc, into: Ints, row: Ints | None, values: Ints) -> Non
         function.at(into, row, values)
 
 
-def _are_old(piece: Piece, known: KnownEvents) -> Bools:
+def are_old(piece: Piece, known: KnownEvents) -> Bools:
     """The matches all of whose events had come before."""
     old = np.ones(count_of(piece), dtype=np.bool_)
     for row, event in _events(piece):

@@ -24,7 +24,7 @@ from neelc.ir.patterns import (
 )
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
-from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, renamed
+from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import EVENT, width_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.kernel_plan import START, KernelPlan
@@ -34,10 +34,12 @@ from neelc.runtime.program import (
     MATCH_END,
     MATCH_START,
     Emission,
+    ImpreciseProgram,
     MatchGrouping,
     MatchValue,
     PatternProgram,
     StreamedGroups,
+    StreamedImprecise,
     StreamedPattern,
 )
 from neelc.runtime.reference.results import is_over_matches
@@ -80,6 +82,17 @@ def streamed_groups(planned: KernelPlan) -> StreamedGroups:
     that enumerates matches; raises `UnboundedState`, and `EndlessGroups` if groups are never complete."""
     width, _ = _width(planned.query, planned.plan.unit)
     return StreamedGroups(planned.program, match_grouping(planned), width)
+
+
+def streamed_imprecise(planned: KernelPlan) -> StreamedImprecise:
+    """The program of a query over imprecise times, for streams; raises `UnsupportedQuery`."""
+    query, program = planned.query, planned.program
+    assert isinstance(program, ImpreciseProgram)
+    width, counted = _width(query, planned.plan.unit)
+    if counted or query.aggregated or query.distinct:
+        what = "a window of EVENTS" if counted else "RETURN DISTINCT or aggregates over matches"
+        raise UnsupportedQuery(f"{what} with imprecise times over a stream without end")
+    return StreamedImprecise(program, width)
 
 
 def _width(query: Match, unit: str) -> tuple[int, bool]:

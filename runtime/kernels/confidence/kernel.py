@@ -177,7 +177,7 @@ class ImpreciseSearch(SectionSearch[WeighedPiece]):
         piece, confidence = weighed
         columns = self.rows.columns
         schema = output_schema(self.program, columns.schema)
-        return _with_confidence(gather(schema, self.program, columns, piece), confidence)
+        return with_confidence(gather(schema, self.program, columns, piece), confidence)
 
     def count(self, weighed: WeighedPiece) -> int:
         return count_of(weighed[0])
@@ -209,7 +209,7 @@ def in_chunks(low: Ints, high: Ints, chunk: Ints, width: Ints) -> tuple[Ints, In
     return np.maximum(low, begin), np.minimum(high, end)
 
 
-def _with_confidence(batches: Iterator[pa.RecordBatch], confidence: Chances) -> Batches:
+def with_confidence(batches: Iterator[pa.RecordBatch], confidence: Chances) -> Batches:
     """The batches of one piece, each with its share of the confidences."""
     begin = 0
     for batch in batches:
