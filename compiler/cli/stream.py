@@ -412,7 +412,7 @@ def _way_out(settings: Mapping[str, str], needed: Sequence[str]) -> str:
     packages = settings.get("spark.jars.packages", "")
     return (
         f"Spark requires packages for {' and '.join(needed)}: {packages or 'none is named'}. If they cannot "
-        "be fetched, name jars that are here, --conf spark.jars=..., or others, --conf spark.jars.packages=..."
+        "be fetched, name jars, --conf spark.jars=..., or others, --conf spark.jars.packages=..."
     )
 
 
