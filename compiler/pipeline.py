@@ -19,6 +19,7 @@ from neelc import syntax
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.sizes import valid_events
 from neelc.algebra.plan.network import QueryPlan, network_plan
+from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
 from neelc.arguments import Options, UserAgent, UserAggregate
 from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
@@ -177,6 +178,8 @@ def compile_program(
     from neelc.engines.spark.compiled import WrittenQuery, write_script
 
     options = options or Options()
+    if options.streaming:
+        program = with_selects_inlined(program)
     queries = list(_needed(program, position % len(program.queries)))
     plans: list[WrittenQuery] = []
     for one in plan_queries(queries, options, statistics or Statistics(), planner=planner):

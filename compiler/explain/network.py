@@ -10,7 +10,10 @@ from neelc.algebra.cost.sizes import size_fact, valid_events
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.catalog.statistics.numbers import Fact, Statistics
-from neelc.engines.spark.algebra import relations_alone
+from neelc.engines.spark.algebra import algebra_relations
+from neelc.engines.spark.relations import Let
+from neelc.engines.spark.scans import StreamRelations
+from neelc.engines.streaming.algebra import select_relations
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
 from neelc.ir import algebra as a
@@ -198,6 +201,16 @@ def explained_network(
         spark,
         refusal,
     )
+
+
+def relations_alone(plan: NetworkPlan) -> tuple[Let, ...]:
+    """The relations of a network, as if it read streams of these names."""
+    query = plan.query
+    units = {stream.query: plan.unit for stream in query.streams if stream.query}
+    sources = StreamRelations({stream.name: stream.name for stream in query.streams}, units)
+    if plan.streamed is not None:
+        return tuple(select_relations(plan, plan.streamed, sources, set(), "result"))
+    return tuple(algebra_relations(plan, sources, set(), "result", False))
 
 
 def _steps(root: a.Operator, found: OptimisedNetwork) -> Iterator[ShownStep]:

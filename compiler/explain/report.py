@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
@@ -330,6 +331,8 @@ def report(
     choices: list[FormChoice] = []
     networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
+    if streaming:
+        program = with_selects_inlined(program)
     hosts: list[HostExplanation] = []
     planned = plan_queries(
         [(named, has_readers(named, program)) for named in program.queries],

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from neelc.algebra.cost.order import join_order
 from neelc.algebra.plan.aggregates import AggregatorPlan, Pivot, aggregator_plan, pivot_of
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
-from neelc.arguments import ExecutionStrategy
+from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, with_relations_first
+from neelc.arguments import BUCKETS, ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
+from neelc.ir.names import bare
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
 from neelc.pattern.plan.strategies import PlanningContext, StrategyPlan
@@ -29,7 +31,8 @@ class ExtendedFilter:
 class NetworkPlan:
     """A network, with what was decided for its operators: the places of a correlator's inputs in the order in
     which they are joined, and the programs of aggregators and matchers. `chunked`: groups are cut into chunks
-    of time; `most_matches` is what one task may find."""
+    of time; `most_matches` is what one task may find. Over streams without end it is `streamed`, in so many
+    `buckets`."""
 
     query: Algebra
     root: Operator
@@ -40,6 +43,8 @@ class NetworkPlan:
     filters: Mapping[PatternMatcher, ExtendedFilter]
     chunked: bool = False
     most_matches: int | None = None
+    streamed: StreamedNetwork | None = None
+    buckets: int = BUCKETS
 
     def __str__(self) -> str:
         return "\n".join([str(self.root), *self._decisions()])
@@ -62,6 +67,8 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
     if options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise UnsupportedQuery(f"SELECT under the strategy {options.strategy}", query.span)
     unit = network_unit(query, context.units)
+    if options.streaming:
+        return _streamed_plan(query, with_relations_first(root), unit, context)
     operators = tuple(_inputs_first(root))
     matchers = [one for one in operators if isinstance(one, PatternMatcher)]
     planned = {one: sequential_plan(one.clause, unit) for one in matchers}
@@ -69,7 +76,7 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         query,
         root,
         unit,
-        {one: join_order(one, statistics).places for one in operators if isinstance(one, Correlator)},
+        _orders(root, statistics),
         {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
         planned,
         {
@@ -80,6 +87,32 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         bool(options.chunks),
         options.most_matches,
     )
+
+
+def _streamed_plan(query: Algebra, root: Operator, unit: str, context: PlanningContext) -> NetworkPlan:
+    """The same over streams without end: one kernel has all aggregators."""
+    options, names = context.options, [bare(one.name) for one in query.root.payload]
+    orders = _orders(root, context.statistics)
+    streamed = streamed_network(root, unit, orders, f"SELECT {', '.join(names)}")
+    for one in streamed.inputs:
+        orders |= _orders(one.operator, context.statistics)
+    return NetworkPlan(
+        query,
+        root,
+        unit,
+        orders,
+        {},
+        {},
+        {},
+        most_matches=options.most_matches,
+        streamed=streamed,
+        buckets=options.buckets or BUCKETS,
+    )
+
+
+def _orders(root: Operator, statistics: Statistics) -> dict[Correlator, tuple[int, ...]]:
+    correlators = (one for one in _inputs_first(root) if isinstance(one, Correlator))
+    return {one: join_order(one, statistics).places for one in correlators}
 
 
 def _inputs_first(operator: Operator) -> Iterator[Operator]:

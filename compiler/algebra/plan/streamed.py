@@ -19,8 +19,8 @@ from neelc.algebra.rules.rule import Place, place_of, places_in, substituted
 from neelc.ir import algebra as a
 from neelc.ir.expressions import Aggregate, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
 from neelc.ir.names import bare, written
-from neelc.ir.node import Node, map_children, walk
-from neelc.ir.program import OutputColumn
+from neelc.ir.node import Node, children, map_children, walk
+from neelc.ir.program import OutputColumn, Program
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -87,6 +87,7 @@ class StreamedNetwork:
 
 def streamed_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
     """How the network `root` runs over streams; raises `UnsupportedStreaming`."""
+    _refuse_results(root)
     root = with_relations_first(root)
     core = _core(root)
     if core is None:
@@ -97,9 +98,23 @@ def streamed_network(root: a.Operator, unit: str, orders: JoinOrders, label: str
         return _finished(
             StreamedNetwork(root, unit, core, aggregation=plan, groups=groups), aggregation, builder, label
         )
-    node, names = builder.rows(core, core.payload)
-    columns = {place_of(one): name for one, name in zip(core.payload, names, strict=True)}
-    return _finished(StreamedNetwork(root, unit, core, columns=columns), node, builder, label)
+    payload = _read_above(root, core)
+    node, names = builder.rows(core, payload)
+    network = StreamedNetwork(root, unit, core, columns=_named(payload, names))
+    return _finished(network, node, builder, label)
+
+
+def _read_above(root: a.Operator, core: a.Operator) -> tuple[Attribute, ...]:
+    """What Spark needs of the rows of the core."""
+
+    def above(node: Node) -> Iterator[Place]:
+        if isinstance(node, Attribute):
+            yield place_of(node)
+        for child in () if node is core else children(node):
+            yield from above(child)
+
+    named = {*above(root), *map(place_of, root.payload)}
+    return tuple(one for one in core.payload if place_of(one) in named)
 
 
 def whole_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
@@ -108,8 +123,8 @@ def whole_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = 
     root = with_relations_first(root)
     builder = _Builder(unit, orders)
     node, names = builder.rows(root, root.payload)
-    columns = {place_of(one): name for one, name in zip(root.payload, names, strict=True)}
-    return _finished(StreamedNetwork(root, unit, root, columns=columns), node, builder, label)
+    network = StreamedNetwork(root, unit, root, columns=_named(root.payload, names))
+    return _finished(network, node, builder, label)
 
 
 JoinOrders = Mapping[a.Correlator, tuple[int, ...]]
@@ -122,7 +137,19 @@ def _finished(
 ) -> StreamedNetwork:
     keys = bucket_keys(node)
     inputs = [replace(one, keys=keys.get(number, ())) for number, one in enumerate(builder.inputs)]
-    return replace(network, kernel=p.SnapshotNetwork(node, label), inputs=tuple(inputs))
+    columns = (*network.groups.values(), *network.columns.values())
+    if network.aggregation is not None:
+        columns += tuple(one.name for one in network.aggregation.folded.values())
+    kernel = p.SnapshotNetwork(node, tuple(dict.fromkeys(columns)), label)
+    return replace(network, kernel=kernel, inputs=tuple(inputs))
+
+
+def _refuse_results(root: a.Operator) -> None:
+    """The results of other queries come late: when they are sure, which is after they begin."""
+    for node in walk(root):
+        if isinstance(node, a.StreamSource) and node.stream.producer is not None:
+            message = f"a SELECT that reads the results of `{node.stream.producer}`, which is no SELECT,"
+            raise UnsupportedStreaming(message, node.span)
 
 
 # What Spark does: rows that each depend on one row.
@@ -511,6 +538,20 @@ def with_queries(operator: a.Operator, queries: Mapping[str, a.Algebra]) -> a.Op
     changed = map_children(operator, change)
     assert isinstance(changed, a.Operator)
     return changed
+
+
+def with_selects_inlined(program: Program) -> Program:
+    """The program in which no SELECT reads another one: each has the networks of those that it reads."""
+    done: dict[str, a.Algebra] = {}
+    queries = []
+    for named in program.queries:
+        query = named.query
+        if isinstance(query, a.Algebra):
+            query = replace(query, root=with_queries(query.root, done))
+            if named.name is not None:
+                done[named.name] = query
+        queries.append(replace(named, query=query))
+    return replace(program, queries=tuple(queries))
 
 
 # Buckets: events that meet in one operator are in one bucket.

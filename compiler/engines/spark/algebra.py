@@ -53,7 +53,7 @@ CHUNK = 8
 
 
 @dataclass(frozen=True)
-class _Columns:
+class KernelAggregates:
     """What the kernel reads: keys, arguments, and the aggregates over them by their expressions."""
 
     keys: tuple[tuple[str, DataType], ...]
@@ -72,9 +72,9 @@ def emit_aggregator(
     time is cut into chunks, if it is known how long events are valid."""
     keys_of_groups = tuple((f"group_{number}", one.type) for number, one in enumerate(aggregator.groups, 1))
     arguments = tuple((stage.sql(argument), name) for argument, name in planned.arguments.items())
-    columns = _Columns(keys_of_groups, arguments, planned.folded)
+    columns = KernelAggregates(keys_of_groups, arguments, planned.folded)
     items: Items = (
-        *((_normal(stage.sql(one.expression), one.type), name)
+        *((normal_key(stage.sql(one.expression), one.type), name)
           for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)),
         ("start", "start"),
         ("`end`", "end"),
@@ -88,19 +88,21 @@ def emit_aggregator(
         read = emitting.let("chunked", Extend(read, ((_chunks(chunk), "chunk"),)), _chunk_comment(keys))
         keys = (*keys, "chunk")
     read = emitting.let("ordered", _sorted(read, keys), _order_comment(keys))
-    program = SnapshotProgram(keys, tuple(columns.folded.values()), chunk, _label(aggregator))
+    program = SnapshotProgram(keys, tuple(columns.folded.values()), chunk, label_of(aggregator))
     types = [(name, spark_type(type)) for name, type in columns.keys]
     types += [("chunk", "BIGINT")] if chunk is not None else []
     types += [("start", "BIGINT"), ("end", "BIGINT")]
-    types += [(one.name, _given_type(node, one)) for node, one in columns.folded.items()]
+    types += [(one.name, given_type(node, one)) for node, one in columns.folded.items()]
     schema = ", ".join(f"{alias(name)} {type}" for name, type in types)
     aggregated = emitting.let(
-        "at_instants", Kernel(read, program, schema), f"{_label(aggregator)}, at every instant."
+        "at_instants", Kernel(read, program, schema), f"{label_of(aggregator)}, at every instant."
     )
-    return _result(emitting, aggregator, stage, columns, _called(emitting, columns, aggregated))
+    return aggregator_result(
+        emitting, aggregator, stage, columns, called_functions(emitting, columns, aggregated)
+    )
 
 
-def _given_type(node: Expr, one: SnapshotAggregate) -> str:
+def given_type(node: Expr, one: SnapshotAggregate) -> str:
     """What the kernel gives: a list for a function of a user."""
     if one.function != LIST:
         return spark_type(result_type(node))
@@ -108,7 +110,7 @@ def _given_type(node: Expr, one: SnapshotAggregate) -> str:
     return f"ARRAY<{spark_type(type_of(node.argument))}>"
 
 
-def _called(emitting: RelationBuilder, columns: _Columns, source: str) -> str:
+def called_functions(emitting: RelationBuilder, columns: KernelAggregates, source: str) -> str:
     """The relation with what functions of users give, in place of their lists."""
     calls = [
         FunctionCall(node.name, one.name, f"{one.name} of {node.name}", spark_type(result_type(node)))
@@ -120,8 +122,12 @@ def _called(emitting: RelationBuilder, columns: _Columns, source: str) -> str:
     return emitting.let("called", CalledFunctions(source, tuple(calls)), "What users' functions give.")
 
 
-def _result(
-    emitting: RelationBuilder, aggregator: Aggregator, stage: EventRelation, columns: _Columns, source: str
+def aggregator_result(
+    emitting: RelationBuilder,
+    aggregator: Aggregator,
+    stage: EventRelation,
+    columns: KernelAggregates,
+    source: str,
 ) -> EventRelation:
     """The payload of the aggregator, computed of groups and aggregates."""
     groups = {one.expression: name for one, (name, _) in zip(aggregator.groups, columns.keys, strict=True)}
@@ -148,7 +154,7 @@ def emit_coalesced(emitting: RelationBuilder, operator: Coalesced, stage: EventR
     types = {place_of(one): one.type for one in operator.payload}
     keys = tuple(stage.columns.values())
     items: Items = (
-        *((_normal(identifier(name), types[key]), name) for key, name in stage.columns.items()),
+        *((normal_key(identifier(name), types[key]), name) for key, name in stage.columns.items()),
         ("start", "start"),
         ("`end`", "end"),
     )
@@ -186,12 +192,12 @@ def _order_comment(keys: tuple[str, ...]) -> str:
     return "Those of a key together, in the order of time."
 
 
-def _label(aggregator: Aggregator) -> str:
+def label_of(aggregator: Aggregator) -> str:
     made = ", ".join(str(one.expression) for one in (*aggregator.groups, *aggregator.aggregates))
     return f"SELECT {made}"
 
 
-def _normal(text: str, type: DataType) -> str:
+def normal_key(text: str, type: DataType) -> str:
     """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
     if type == FLOAT:
         return f"CAST(nanvl({text} + 0.0D, double('NaN')) AS FLOAT)"
@@ -238,8 +244,14 @@ def algebra_relations(
     """The relations of a SELECT."""
     query, unit = plan.query, plan.unit
     emitting = RelationBuilder(unit, query.clock, sources, taken, most_matches=plan.most_matches)
-    needed: tuple[Expr, ...] = query.root.payload
-    stage = _Writer(emitting, plan).stage(plan.root, needed)
+    stage = NetworkWriter(emitting, plan).stage(plan.root, query.root.payload)
+    emitting.lets.append(result_of(plan, stage, name, as_stream))
+    yield from emitting.lets
+
+
+def result_of(plan: NetworkPlan, stage: EventRelation, name: str, as_stream: bool) -> Let:
+    """The result of a SELECT, or what others read of it."""
+    query, unit = plan.query, plan.unit
     times: Items = (
         (as_time("start", unit, query.clock), a.START),
         (f"IF(`end` = {FOREVER}, NULL, {as_time('`end`', unit, query.clock)})", a.END),
@@ -248,21 +260,24 @@ def algebra_relations(
         times = (("start", f"{a.START}_number"), ("`end`", f"{a.END}_number"))
     columns = [(column.name, one) for column, one in zip(query.columns, query.root.payload, strict=False)]
     items: Items = tuple((identifier(stage.columns[place_of(one)]), column) for column, one in columns)
-    emitting.lets.append(Let(name, SelectColumns(stage.relation, (*items, *times)), "SELECT"))
-    yield from emitting.lets
+    return Let(name, SelectColumns(stage.relation, (*items, *times)), "SELECT")
 
 
 @dataclass(frozen=True)
-class _Writer:
-    """`shared` is what several matchers read."""
+class NetworkWriter:
+    """Writes the operators of a network, but those that are `written` already. `shared` is what several
+    matchers read."""
 
     emitting: RelationBuilder
     plan: NetworkPlan
+    written: Mapping[a.Operator, EventRelation] = field(default_factory=dict)
     shared: dict[tuple[a.PatternMatcher, ...], EventRelation] = field(default_factory=dict)
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
         """The relation of an operator, with the attributes that are needed of it."""
         required: tuple[Expr, ...] = tuple(needed)
+        if operator in self.written:
+            return self.written[operator]
         match operator:
             case a.StreamSource():
                 return emit_source(self.emitting, operator, required)
@@ -334,14 +349,3 @@ class _Writer:
             "projected", SelectColumns(stage.relation, tuple(items)), "What is selected."
         )
         return EventRelation(name, names, stage.length, stage.timeless)
-
-
-# How a network would be executed by itself: for explanations.
-
-
-def relations_alone(plan: NetworkPlan) -> tuple[Let, ...]:
-    """The relations of a network, as if it read streams of these names."""
-    query = plan.query
-    units = {stream.query: plan.unit for stream in query.streams if stream.query}
-    sources = StreamRelations({stream.name: stream.name for stream in query.streams}, units)
-    return tuple(algebra_relations(plan, sources, set(), "result", False))

@@ -15,6 +15,7 @@ from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
 from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
+from neelc.engines.streaming.algebra import select_relations
 from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -186,6 +187,8 @@ def _relations(
     plan: StrategyPlan | NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
 ) -> Iterable[Let]:
     """The relations of a query, by the kind of its plan."""
+    if isinstance(plan, NetworkPlan) and plan.streamed is not None:
+        return select_relations(plan, plan.streamed, sources, taken, name)
     if isinstance(plan, NetworkPlan):
         return algebra_relations(plan, sources, taken, name, as_stream)
     query = plan.query

@@ -30,12 +30,13 @@ from neelc.engines.spark.relations import (
     Watermark,
     Where,
     functions_of,
+    functions_on_stream,
 )
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
-from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
+from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import ImpreciseProgram, PatternProgram, StreamedGroups, StreamedPattern
 from neelc.scalar.spark.trees import with_alias
 
@@ -143,6 +144,7 @@ RUNNERS = {
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
+    SnapshotNetwork: ("neelc.runtime.kernels.snapshots.stream", "snapshot_stream"),
 }
 """What runs a program of each kind."""
 
@@ -356,12 +358,13 @@ def _on_stream(relation: KernelOnStream, name: str) -> Iterator[str]:
     """Events as bytes, a call for each bucket, and results as rows again: see `neelc.runtime.streaming`."""
     _, run = RUNNERS[type(relation.program)]
     given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
-    given += ", aggregates=aggregates" if functions_of(relation.program.program) else ""
+    given += ", aggregates=aggregates" if functions_on_stream(relation.program) else ""
     kernel = f"{run}({_constant(name)}{given})"
     program = f"StreamProgram({kernel}, {relation.nanos}, {_constant(name, IDENTITY)})"
     function = f"bucket_function({program})"
     yield relation.source
     yield ".mapInArrow(pack, PACKED)"
+    yield from (_call("union", (f"{other}.mapInArrow(pack, PACKED)",)) for other in relation.others)
     yield '.withMetadata("until", WATERMARKED)'
     yield '.groupBy("bucket")'
     yield _call("applyInPandasWithState", (function, "CALLED", "KEPT", '"append"', '"EventTimeTimeout"'))

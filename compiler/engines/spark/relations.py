@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
-from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotProgram
+from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import PatternProgram, StreamedGroups, StreamedPattern, registered_folds
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
-StreamedProgram = StreamedPattern | StreamedGroups
+StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -116,7 +116,7 @@ class Kernel:
 class KernelOnStream:
     """What a program finds among the events of a stream without end, which have a `bucket`. A unit of its
     clock has `nanos` nanoseconds; `identity` is what its state depends on. The numbers of each micro-batch
-    are observed as `metrics`."""
+    are observed as `metrics`. `others` are more events, with other columns."""
 
     source: str
     program: StreamedProgram
@@ -125,6 +125,7 @@ class KernelOnStream:
     identity: tuple[tuple[str, str], ...]
     metrics: str
     most_matches: int | None = None
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ class Relations:
                 case Kernel(program=program):
                     functions += functions_of(program)
                 case KernelOnStream(program=streamed):
-                    functions += functions_of(streamed.program)
+                    functions += functions_on_stream(streamed)
                 case CalledFunctions(calls=calls):
                     functions += [call.function for call in calls]
         return tuple(dict.fromkeys(functions))
@@ -234,3 +235,8 @@ def functions_of(program: AnyProgram) -> list[str]:
         if isinstance(program, PatternProgram)
         else []
     )
+
+
+def functions_on_stream(streamed: StreamedProgram) -> list[str]:
+    """The same of a program for streams."""
+    return [] if isinstance(streamed, SnapshotNetwork) else functions_of(streamed.program)

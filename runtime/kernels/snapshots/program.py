@@ -163,12 +163,12 @@ class SnapshotCoalescing(SnapshotOperator):
 
 @dataclass(frozen=True)
 class SnapshotNetwork:
-    """A network for streams; the rows of `root` are its results. More than `most_matches` pairs in one call
-    of one correlation are a failure."""
+    """A network for streams; of the rows of `root`, these `columns` are its results. `label` is for
+    messages."""
 
     root: SnapshotOperator
+    columns: tuple[str, ...]
     label: str = ""
-    most_matches: int | None = None
 
 
 def operators(root: SnapshotOperator) -> Iterator[SnapshotOperator]:

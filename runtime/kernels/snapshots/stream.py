@@ -61,9 +61,11 @@ PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class SnapshotStream:
-    """A network, as a kernel for streams."""
+    """A network, as a kernel for streams. More than `most_matches` pairs of one correlator in one call are a
+    failure."""
 
     network: SnapshotNetwork
+    most_matches: int = MOST_MATCHES
 
     def advance(
         self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
@@ -72,9 +74,14 @@ class SnapshotStream:
             return StreamStep()
         label = self.network.label or None
         with explained(FailureContext(label, held="the events that are valid together")):
-            run = NetworkRun(self.network, memory, rows, move)
+            run = NetworkRun(self, memory, rows, move)
             results = [batch for batch in run.results() if batch.num_rows]
         return StreamStep(results, StreamMemory({}, run.tables), run.wake)
+
+
+def snapshot_stream(network: SnapshotNetwork, most_matches: int = MOST_MATCHES) -> SnapshotStream:
+    """The kernel of a network."""
+    return SnapshotStream(network, most_matches)
 
 
 # Rows with their valid times.
@@ -166,17 +173,18 @@ class NetworkRun:
     """One call of a network. After `results`, `tables` are what is kept."""
 
     def __init__(
-        self, network: SnapshotNetwork, memory: StreamMemory, rows: Sequence[pa.RecordBatch],
+        self, stream: SnapshotStream, memory: StreamMemory, rows: Sequence[pa.RecordBatch],
         move: WatermarkMove,
     ) -> None:  # fmt: skip
-        self.network, self.memory, self.rows, self.move = network, memory, rows, move
+        self.network, self.most, self.memory = stream.network, stream.most_matches, memory
+        self.rows, self.move = rows, move
         self.tables: dict[str, tuple[pa.RecordBatch, ...]] = {}
         self.wakes: list[int] = []
 
     def results(self) -> Iterator[pa.RecordBatch]:
         found = self._flow(self.network.root, "0", wants_open=False).closed
         if found is not None:
-            whole = found.batch
+            whole = found.select(self.network.columns).batch
             for first in range(0, len(found), ROWS_IN_RESULT):
                 yield whole.slice(first, ROWS_IN_RESULT)
 
@@ -203,8 +211,8 @@ class NetworkRun:
             case SnapshotCountWindow():
                 step = counted(node, below[0], kept, self.move)
             case SnapshotCorrelation():
-                most = self.network.most_matches or MOST_MATCHES
-                step = Correlation(node, below[0], below[1], kept, self.move, most).step(wants_open)
+                pairs = Correlation(node, below[0], below[1], kept, self.move, self.most)
+                step = pairs.step(wants_open)
             case SnapshotAggregation():
                 step = Aggregation(node, below[0], kept, self.move).step(wants_open)
             case SnapshotCoalescing():
@@ -231,10 +239,11 @@ class NetworkRun:
             self.wakes.append(step.wake)
 
 
-def _rows_of(batch: pa.RecordBatch, number: int, columns: Sequence[str]) -> ValidRows:
+def _rows_of(batch: pa.RecordBatch, number: int, columns: Sequence[str]) -> ValidRows | None:
+    """The rows of an input; those of others may have other columns."""
     if SOURCE in batch.schema.names:
         batch = batch.filter(pc.equal(batch.column(SOURCE), number))
-    return from_batch(batch, columns)
+    return from_batch(batch, columns) if batch.num_rows else None
 
 
 # Expressions, for whole columns where all of it is numbers and truth values, else row by row.

@@ -1,0 +1,138 @@
+"""SELECT over streams without end: Spark computes what depends on one event, one stateful operator runs the
+network of windows, correlators and aggregators, and Spark computes what depends on one of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neelc.algebra.plan.aggregates import AggregatorPlan
+from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.plan.streamed import StreamedInput, StreamedNetwork
+from neelc.algebra.rules.rule import place_of
+from neelc.engines.spark.algebra import (
+    KernelAggregates,
+    NetworkWriter,
+    aggregator_result,
+    algebra_relations,
+    called_functions,
+    given_type,
+    normal_key,
+    result_of,
+)
+from neelc.engines.spark.correlations import EventRelation, RelationBuilder
+from neelc.engines.spark.relations import Items, KernelOnStream, Let, SelectColumns
+from neelc.engines.spark.scans import OBSERVED, StreamRelations, free
+from neelc.engines.streaming.pattern import METRICS, bucket
+from neelc.ir import algebra as a
+from neelc.ir.types import LENGTHS
+from neelc.runtime.kernels.snapshots.program import SOURCE
+from neelc.scalar.spark.trees import alias, identifier, spark_type
+from neelc.scalar.type_of import type_of
+
+
+def select_relations(
+    plan: NetworkPlan, streamed: StreamedNetwork, sources: StreamRelations, taken: set[str], name: str
+) -> Iterator[Let]:
+    """The relations of a SELECT over streams."""
+    if streamed.core is None:
+        yield from algebra_relations(plan, sources, taken, name, as_stream=False)
+        return
+    lets, observed = _observed(plan, sources, taken)
+    yield from lets
+    emitting = RelationBuilder(plan.unit, plan.query.clock, observed, taken)
+    core = _core(emitting, plan, streamed)
+    stage = NetworkWriter(emitting, plan, {streamed.core: core}).stage(plan.root, plan.query.root.payload)
+    yield from emitting.lets
+    yield result_of(plan, stage, name, as_stream=False)
+
+
+def _observed(
+    plan: NetworkPlan, sources: StreamRelations, taken: set[str]
+) -> tuple[list[Let], StreamRelations]:
+    """The streams with their events counted. This also holds back Spark's optimiser: it would filter events
+    before the watermark is computed, and where only others come, time would stand still."""
+    lets, names = [], dict(sources.names)
+    for stream in plan.query.streams:
+        if not stream.is_relation:
+            source = names[stream.name]
+            names[stream.name] = free(f"{source}_events", taken)
+            items = tuple((identifier(column.name), column.name) for column in stream.columns)
+            relation = SelectColumns(source, items, observed=f"{OBSERVED}{stream.name}")
+            lets.append(Let(names[stream.name], relation, f"The events of {stream.name}, counted."))
+    return lets, replace(sources, names=names)
+
+
+def _core(emitting: RelationBuilder, plan: NetworkPlan, streamed: StreamedNetwork) -> EventRelation:
+    """The rows of the operator that the kernel gives."""
+    assert streamed.kernel is not None and streamed.core is not None, "there is something with a state"
+    writer = NetworkWriter(emitting, plan)
+    inputs = [_input(writer, streamed, number, plan.buckets) for number in range(len(streamed.inputs))]
+    relation = KernelOnStream(
+        inputs[0],
+        streamed.kernel,
+        ", ".join(f"{alias(name)} {type}" for name, type in _schema(streamed)),
+        LENGTHS[plan.unit],
+        tuple(_identity(plan, streamed)),
+        METRICS,
+        plan.most_matches,
+        tuple(inputs[1:]),
+    )
+    comment = "What is valid at every instant, as soon as it is known until when."
+    found = emitting.let("at_instants", relation, comment)
+    if streamed.aggregation is None:
+        return EventRelation(found, streamed.columns)
+    aggregator = streamed.core
+    assert isinstance(aggregator, a.Aggregator), "an aggregation is that of an aggregator"
+    columns = _columns(aggregator, streamed, streamed.aggregation)
+    called = called_functions(emitting, columns, found)
+    return aggregator_result(emitting, aggregator, EventRelation(found, {}), columns, called)
+
+
+def _columns(aggregator: a.Aggregator, streamed: StreamedNetwork, plan: AggregatorPlan) -> KernelAggregates:
+    keys = tuple((streamed.groups[one.expression], one.type) for one in aggregator.groups)
+    return KernelAggregates(keys, (), plan.folded)
+
+
+def _input(writer: NetworkWriter, streamed: StreamedNetwork, number: int, buckets: int) -> str:
+    """What the kernel reads of one source."""
+    given = streamed.inputs[number]
+    stage = writer.stage(given.operator, [one for one, _ in given.columns])
+    types = {name: type_of(one) for one, name in given.columns}
+    texts = {name: stage.sql(one) for one, name in given.columns}
+    keys = tuple(normal_key(texts[name], types[name]) for name in given.keys) if streamed.is_keyed else ()
+    items: Items = (
+        *((text, name) for name, text in texts.items()),
+        ("start", "start"),
+        ("`end`", "end"),
+        *([(str(number), SOURCE)] if len(streamed.inputs) > 1 else []),
+        (bucket(keys, buckets), "bucket"),
+    )
+    return writer.emitting.let("bucketed", SelectColumns(stage.relation, items), _comment(given, keys))
+
+
+def _comment(given: StreamedInput, keys: tuple[str, ...]) -> str:
+    if not keys:
+        return "No key that all operators have: all events are in one bucket, and one task reads them."
+    return f"Events are grouped by bucket, a hash of {', '.join(given.keys)}: one call sees all keys of it."
+
+
+def _schema(streamed: StreamedNetwork) -> Iterator[tuple[str, str]]:
+    """The columns that the kernel gives, with their types."""
+    assert streamed.kernel is not None and streamed.core is not None
+    types = {streamed.columns[place_of(one)]: spark_type(type_of(one)) for one in streamed.core.payload
+             if place_of(one) in streamed.columns}  # fmt: skip
+    types |= {name: spark_type(type_of(one)) for one, name in streamed.groups.items()}
+    if streamed.aggregation is not None:
+        types |= {fold.name: given_type(one, fold) for one, fold in streamed.aggregation.folded.items()}
+    yield from ((name, types[name]) for name in streamed.kernel.columns)
+    yield from (("start", "BIGINT"), ("end", "BIGINT"))
+
+
+def _identity(plan: NetworkPlan, streamed: StreamedNetwork) -> Iterator[tuple[str, str]]:
+    """What the state depends on."""
+    yield "network", str(streamed.core)
+    for number, given in enumerate(streamed.inputs, 1):
+        columns = (f"{name} {type_of(one)}" for one, name in given.columns)
+        yield f"columns of input {number}", ", ".join(columns)
+    yield "buckets", str(plan.buckets if streamed.is_keyed else 1)

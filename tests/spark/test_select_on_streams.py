@@ -1,0 +1,124 @@
+"""SELECT over streams without end, on Spark: the same rows as over bounded data."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import neelc
+from neelc.runtime.reference.snapshots import snapshots_equal
+
+STREAMS = """
+CREATE STREAM S (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS WATERMARK 4 SECONDS;
+CREATE STREAM T (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECONDS WATERMARK 4 SECONDS;
+CREATE RELATION R (k STRING, name STRING);
+"""
+COLUMNS = "k STRING, ts BIGINT, x INT, y DOUBLE"
+LAST = 10_000
+"""With it, all windows are over."""
+
+Events = list[dict[str, object]]
+
+
+def events(seed: int) -> Events:
+    """Events up to 3 seconds out of order, so that none is late, and one at the end."""
+    random = Random(seed)
+    times = sorted(range(1, 61), key=lambda time: time + random.uniform(0, 3))
+    found: Events = [
+        {
+            "k": random.choice(["a", "b", "c", None]),
+            "ts": time,
+            "x": random.choice([None, 0, 1, 2]),
+            "y": 0.25 * time,
+        }
+        for time in times
+        for _ in range(random.choice([0, 1, 1, 2]))
+    ]
+    return [
+        *found,
+        {"k": "last", "ts": LAST, "x": 0, "y": 0.0},
+        {"k": "last", "ts": 2 * LAST, "x": 0, "y": 0.0},
+    ]
+
+
+def written(directory: Path, found: Events, files: int) -> str:
+    """The events in files, one for each micro-batch."""
+    directory.mkdir()
+    size = -(-len(found) // files)
+    for number, first in enumerate(range(0, len(found), size)):
+        lines = "".join(f"{json.dumps(one)}\n" for one in found[first : first + size])
+        path = directory / f"{number:03}.json"
+        path.write_text(lines)
+        # Spark reads files in the order of their times.
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return str(directory)
+
+
+def streamed(
+    spark: Any, directory: Path, text: str, given: Mapping[str, Events], **more: Any
+) -> Sequence[Any]:
+    """What the query gives over streams, and then no more."""
+    frames = {
+        name: spark.readStream.schema(COLUMNS)
+        .option("maxFilesPerTrigger", 1)
+        .json(written(directory / name, found, 6))
+        for name, found in given.items()
+    }
+    result = neelc.sql(spark, STREAMS + text, **frames, **more)
+    assert result.isStreaming
+    query = (
+        result.writeStream.format("parquet")
+        .option("path", str(directory / "out"))
+        .option("checkpointLocation", str(directory / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        assert query.awaitTermination(200)
+    finally:
+        query.stop()
+    return [tuple(row) for row in spark.read.parquet(str(directory / "out")).collect()]
+
+
+def bounded(spark: Any, text: str, given: Mapping[str, Events], **more: Any) -> Sequence[Any]:
+    rows = {name: [tuple(one.values()) for one in found] for name, found in given.items()}
+    frames = {name: spark.createDataFrame(several, COLUMNS) for name, several in rows.items()}
+    return [tuple(row) for row in neelc.sql(spark, STREAMS + text, **frames, **more).collect()]
+
+
+AVERAGES = (
+    "SELECT s.k AS k, avg(s.y) AS y, count(*) AS n FROM S WINDOW(TIME 10 SECONDS) AS s WHERE s.x > 0 "
+    "GROUP BY s.k"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AVERAGES,
+        f"CREATE QUERY N AS {AVERAGES};\nSELECT t.k AS k, t.x AS x, n.y + 1 AS y FROM T AS t, N AS n "
+        "WHERE t.k = n.k AND t.y > n.y",
+        "SELECT s.k AS k, max(s.x) AS x FROM S WINDOW(TIME 7 SECONDS JUMP 5 SECONDS) AS s, T AS t "
+        "WHERE s.k = t.k GROUP BY s.k HAVING count(*) > 0",
+        "SELECT s.k AS k, r.name AS name, s.y + 1 AS y FROM S AS s, R AS r WHERE s.k = r.k AND s.x > 0",
+        "SELECT s.k AS k, t.y AS y, r.name AS name FROM S WINDOW(TIME 5 SECONDS) AS s, T AS t, R AS r "
+        "WHERE s.k = t.k AND s.k = r.k AND s.x < t.x",
+        "SELECT sum(s.y) AS y FROM S WINDOW(TIME 3 SECONDS) AS s",
+    ],
+    ids=["averages", "compared", "jumping", "relation", "pairs and a relation", "no key"],
+)  # fmt: skip
+def test_the_rows_are_those_over_bounded_data(spark: Any, tmp_path: Path, text: str) -> None:
+    given = {name: events(seed) for seed, name in enumerate("ST") if f" {name} " in text}
+    names = spark.createDataFrame([("a", "first"), ("b", "second")], "k STRING, name STRING")
+    more = {"R": names} if " R " in text else {}
+    found = streamed(spark, tmp_path, text, given, **more)
+    expected = bounded(spark, text, given, **more)
+    over = [row for row in expected if row[-1] is not None and row[-1] < LAST]
+    rows = [row for row in found if row[-1] < LAST]
+    assert rows and snapshots_equal(rows, over)
