@@ -7,6 +7,7 @@ from functools import cache
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
+from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.rules.driver import rewrite
 from neelc.pattern.rules.rule import PartRule, PatternBatch
@@ -56,3 +57,10 @@ def imprecise_query(text: str) -> Match:
 def kernel_program(match: Match) -> PatternProgram:
     """The program of a query for the kernel."""
     return kernel_plan(match, partition_keys(match), unit_of(match)).program
+
+
+def stream_plan(text: str) -> tuple[Match, StreamPlan]:
+    """A query, and how it runs over streams."""
+    match = query(text)
+    planned = kernel_plan(match, partition_keys(match), unit_of(match))
+    return match, StreamPlan(planned, streamed_pattern(planned))

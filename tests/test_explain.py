@@ -245,3 +245,31 @@ def test_lines_of_text_fit_on_a_page() -> None:
     text = as_text(explain(f"{STREAM}PATTERN SEQ({parts}) WHERE {conditions} WITHIN 10;"), "all")
     assert [line for line in text.splitlines() if len(line) > 100] == []
     assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
+STREAMING = """CREATE STREAM Clicks (ts TIMESTAMP, page STRING, user INT)
+  TIMESTAMP BY ts TYPE BY page WATERMARK 90 SECONDS;
+PATTERN SEQ(!Login l, Home h, !Cart c, Checkout o) WHERE [user] WITHIN 1 HOUR RETURN h.user;
+"""
+
+
+def test_a_query_over_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "clicks.neel"
+    script.write_text(STREAMING)
+    assert main(["explain", "--streaming", str(script)]) == 0
+    text = capsys.readouterr().out
+    assert "shuffle by bucket of user" in text
+    section = " ".join(text.partition("Streaming\n")[2].split())
+    assert section.startswith("watermark Clicks: 90 SECONDS (WATERMARK in the script).")
+    assert "emitted A match is sure when the watermark reaches h and o." in section
+    assert "kept Events of each user until the watermark is later by WITHIN (1 HOUR), 2 times" in section
+    assert "buckets 16, by user" in section
+
+
+def test_a_query_over_bounded_data_says_nothing_of_streams(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "clicks.neel"
+    script.write_text(STREAMING)
+    assert main(["explain", str(script)]) == 0
+    assert "Streaming" not in capsys.readouterr().out

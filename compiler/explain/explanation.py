@@ -281,7 +281,7 @@ class SharedGroup:
 class Explanation:
     """All about one query. `text` is the query as `neelc fmt` prints it; `chosen` names the form taken;
     `held` is how many partial matches there are expected to be at a time; `hopeless` if these, in the whole
-    input, are too many for any machine."""
+    input, are too many for any machine; `streaming` is how it runs over streams without end."""
 
     name: str
     text: str
@@ -299,6 +299,7 @@ class Explanation:
     automaton: Automaton
     execution: Execution
     lints: tuple[Diagnostic, ...] = ()
+    streaming: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -411,6 +411,7 @@ def _simple(explanation: Explanation) -> Record:
         "execution": asdict(explanation.execution),
         "held": explanation.held,
         "hopeless": explanation.hopeless,
+        "streaming": [{"label": label, "text": text} for label, text in explanation.streaming],
         "lints": [
             {"code": lint.code, "message": lint.message, "hint": lint.hint} for lint in explanation.lints
         ],
@@ -598,6 +599,9 @@ def _summary(query: Explanation) -> str:
         "work": work,
         "spark": escape(query.execution.text),
         **({"lists": "<br>".join(map(escape, query.execution.lists))} if query.execution.lists else {}),
+        **(
+            {"streaming": "<br>".join(escape(text) for _, text in query.streaming)} if query.streaming else {}
+        ),
     }
     lints = [
         tag(

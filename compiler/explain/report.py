@@ -29,6 +29,7 @@ from neelc.explain.host import HostExplanation, explained_host
 from neelc.explain.network import NetworkExplanation, explained_network
 from neelc.explain.scans import Scan, scans
 from neelc.explain.steps import shown_refusal, shown_steps
+from neelc.explain.streaming import streaming_notes
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -41,6 +42,7 @@ from neelc.pattern.cost.estimate import Estimate, KernelInput
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
 from neelc.pipeline import plan_queries
@@ -148,8 +150,11 @@ LONGEST = 60
 Details = tuple[tuple[str, str], ...]
 
 
-def plan_tree(query: Match, keys: Sequence[Key], estimate: Estimate, statistics: Statistics) -> PlanNode:
-    """project or aggregate <- match <- sort <- shuffle <- scan of each stream.
+def plan_tree(
+    query: Match, keys: Sequence[Key], estimate: Estimate, statistics: Statistics, streaming: bool = False
+) -> PlanNode:
+    """project or aggregate <- match <- sort <- shuffle <- scan of each stream; with `streaming`, events come
+    in micro-batches.
 
     >>> from neelc.pattern.cost.estimate import estimate
     >>> from pattern_examples import query
@@ -167,7 +172,8 @@ def plan_tree(query: Match, keys: Sequence[Key], estimate: Estimate, statistics:
     read S once
     """
     sources = scan_nodes(query, statistics)
-    shuffled = PlanNode("shuffle", *_shuffle(query, keys), estimate.rows_sorted, sources)
+    brought = _buckets(keys) if streaming else _shuffle(query, keys)
+    shuffled = PlanNode("shuffle", *brought, estimate.rows_sorted, sources)
     order = [written(key.name) for key in keys]
     title = f"sort by {', '.join([*order, 'then time'])}" if order else "sort by time"
     ordered = PlanNode("sort", title, (), estimate.rows_sorted, (shuffled,))
@@ -221,6 +227,14 @@ def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:
     return "bring everything to one place", (("why", reason),)
 
 
+def _buckets(keys: Sequence[Key]) -> tuple[str, Details]:
+    """How events of a micro-batch come together."""
+    if keys:
+        title = f"shuffle by bucket of {', '.join(written(key.name) for key in keys)}"
+        return title, tuple(("why", _reason(key)) for key in keys)
+    return "bring everything to one place", (("why", "no attribute is equal on all events of a match"),)
+
+
 def _reason(key: Key) -> str:
     """
     >>> from pattern_examples import query
@@ -254,12 +268,13 @@ def explained(
     if executed.degree is not None:
         limits = counted(limits, query, executed.degree)
     facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
+    is_streaming = isinstance(plan, StrategyPlan) and isinstance(plan.plan, StreamPlan)
     return Explanation(
         name=name,
         text=text,
         chosen=chosen.form.name,
         why=choice.reason,
-        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics).resting_on(facts),
+        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics, is_streaming).resting_on(facts),
         bounds=limits,
         held=chosen.estimate.held,
         hopeless=chosen.estimate.explodes,
@@ -271,6 +286,9 @@ def explained(
         automaton=automaton(query),
         execution=executed,
         lints=lints,
+        streaming=()
+        if isinstance(plan, UnsupportedQuery)
+        else streaming_notes(query, plan, chosen.keys, chosen.estimate, statistics),
     )
 
 

@@ -379,6 +379,10 @@ def _simple(explanation: Explanation) -> Iterator[str]:
     yield from _paragraph("Spark", explanation.execution.text)
     for number, condition in enumerate(explanation.execution.lists):
         yield from _paragraph("" if number else "Lists", condition)
+    if explanation.streaming:
+        yield ""
+        yield "Streaming"
+        yield from labelled(explanation.streaming, "  ")
     for lint in explanation.lints:
         text = lint.message + (f"; {lint.hint}" if lint.hint else "")
         yield from folded(text, f"Warning {lint.code}: ", "       ")
