@@ -184,10 +184,16 @@ def names(program: PatternProgram) -> tuple[str, ...]:
     return tuple(dict.fromkeys(used))
 
 
+def selected(batch: pa.RecordBatch, used: Sequence[str]) -> pa.RecordBatch:
+    """The columns that a program reads."""
+    if absent := [name for name in used if name not in batch.schema.names]:
+        raise KernelFailure(FailureDetails(COLUMN, f"the kernel's input has no column {', '.join(absent)}"))
+    return batch.select(list(used))
+
+
 def combine(program: PatternProgram, parts: Sequence[pa.RecordBatch]) -> Columns:
     """The columns of all parts, one after the other."""
-    if absent := [name for name in names(program) if name not in parts[0].schema.names]:
-        raise KernelFailure(FailureDetails(COLUMN, f"the kernel's input has no column {', '.join(absent)}"))
+    selected(parts[0], names(program))
     try:
         table = pa.Table.from_batches(parts).select(names(program)).combine_chunks()
     except pa.ArrowInvalid as error:  # nested text, whose type is not widened

@@ -12,7 +12,7 @@ to search, the limit of matches, what is kept, and what a failure says.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
@@ -102,16 +102,7 @@ class WorkerState(Generic[Facts]):
 
     def joined(self) -> pa.RecordBatch:
         """All rows in one batch."""
-        if len(self.parts) == 1:
-            return self.parts[0]
-        try:
-            batches = pa.Table.from_batches(self.parts).combine_chunks().to_batches()
-        except pa.ArrowInvalid:  # nested text
-            batches = []
-        if len(batches) != 1:
-            message = "a column of the rows that are searched together is larger than 2 GiB"
-            raise KernelFailure(FailureDetails(MEMORY, message))
-        return batches[0]
+        return one_batch(self.parts)
 
     def without(self, count: int) -> tuple[pa.RecordBatch, ...]:
         """All rows but the first `count`. Slices of the batches as they came: nothing is copied, and of one
@@ -123,6 +114,20 @@ class WorkerState(Generic[Facts]):
                 parts.append(part.slice(max(0, count - skipped)))
             skipped += part.num_rows
         return tuple(parts)
+
+
+def one_batch(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of all parts in one batch."""
+    if len(parts) == 1:
+        return parts[0]
+    try:
+        batches = pa.Table.from_batches(parts).combine_chunks().to_batches()
+    except pa.ArrowInvalid:  # nested text
+        batches = []
+    if len(batches) != 1:
+        message = "a column of the rows that are searched together is larger than 2 GiB"
+        raise KernelFailure(FailureDetails(MEMORY, message))
+    return batches[0]
 
 
 class WorkerSearch(Protocol[Facts, Matches]):

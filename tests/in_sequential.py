@@ -8,10 +8,17 @@ from dataclasses import replace
 from typing import cast
 
 import pyarrow as pa
+from in_bridge import NUMBER
+from in_stream import FAR, Arrival, arrived, run_stream
 
 from neelc import syntax as parse
 from neelc.algebra.bind.sequential import bind_sequential
-from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan, without_spans
+from neelc.algebra.plan.sequential import (
+    SequentialPlan,
+    sequential_plan,
+    streamed_sequential,
+    without_spans,
+)
 from neelc.catalog.streams import ColumnSource
 from neelc.engines.spark.sequential import CHUNK, FOUND, Chunks, chunks_of
 from neelc.errors import render_all
@@ -27,6 +34,7 @@ from neelc.pattern.plan.columns import EVENT
 from neelc.rows.bind.recognize import matched_columns
 from neelc.runtime.kernels.sequential.kernel import sequential as kernel
 from neelc.runtime.kernels.sequential.program import BITS, TIME
+from neelc.runtime.kernels.sequential.stream import SequentialStream
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.sequential import sequential
@@ -84,6 +92,26 @@ def by_kernel(
                 continue
             found[(*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME])] += 1
     return found
+
+
+def by_stream(query: Sequential, rows: Sequence[Row], how: Arrival) -> tuple[Found, list[Row]]:
+    """The same, of events that come in micro-batches; and the events that were not late. `UnsupportedQuery`
+    if an event could be needed for ever."""
+    plan = sequential_plan(query, "MILLISECOND")
+    kernel = SequentialStream(streamed_sequential(plan))
+    timed = sorted((row for row in rows if row["ts"] is not None), key=lambda row: _order(plan, row))
+    table = pa.Table.from_batches([_table(plan, timed)])
+    table = table.append_column("start", table[TIME]).append_column(NUMBER, [range(len(timed))])
+    moments = [cast(int, row["ts"]) for row in timed]
+    events = [ReferenceEvent("", n, None, at, at, {}, (None, None)) for n, at in enumerate(moments)]
+    batches = [*arrived(events, how, 1), ([], FAR)]
+    late = {n for batch, now in batches for n in batch if moments[n] <= now}
+    found, memory = run_stream(kernel, table, batches)
+    assert plan.program.reach is None or memory.is_empty, "what no match can need is forgotten"
+    matches: Found = Counter(
+        (*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME]) for row in found
+    )
+    return matches, [row for number, row in enumerate(timed) if number not in late]
 
 
 def _in_chunks(table: pa.RecordBatch, chunks: Chunks) -> pa.RecordBatch:

@@ -23,8 +23,9 @@ from unittest.mock import patch
 
 import pyarrow as pa
 from generate.row_patterns import clause, rows
+from in_bridge import NUMBER
 from in_rows import as_bag, bound, column, mask, output_row
-from in_stream import FAR, Arrival, arrival, arrived
+from in_stream import FAR, Arrival, arrival, arrived, calls
 
 from neelc.catalog.inputs import aligned
 from neelc.errors import NeelError
@@ -35,7 +36,6 @@ from neelc.ir.row_patterns import SortItem
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.plan.plan import RowPlan, row_plan
 from neelc.rows.plan.streams import streamed_rows
-from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.failures import SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, walking
 from neelc.runtime.kernels.rows import program as p
@@ -45,13 +45,7 @@ from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached, ReferenceEvent
 from neelc.runtime.reference.recognize import Parsing, RecognizedMatch, Row, RowParser
 from neelc.runtime.reference.results import Result
-from neelc.runtime.streaming import (
-    StreamMemory,
-    StreamProgram,
-    called,
-    memory_from_bytes,
-    memory_to_bytes,
-)
+from neelc.runtime.streaming import StreamMemory
 
 TABLES = 4
 ROUND = 100
@@ -83,18 +77,13 @@ class RowRun:
 
 def over_stream(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row], batches: Batches) -> RowRun:
     """The clause over rows that come in these micro-batches."""
-    events = stream_rows(plan, streamed, rows)
-    program, memory = StreamProgram(RowStream(streamed)), memory_to_bytes(StreamMemory(), FIRST_TIME)
     excluded = plan.outputs.get(p.PropertyOutput("", "EXCLUDED"))
-    results = []
-    for batch, now in batches:
-        kept, before = memory_from_bytes(memory)
-        call = called(program, kept, before, events.take(pa.array(batch, pa.int64())).to_batches(), now)
-        memory = memory_to_bytes(call.step.memory, call.watermark)
-        found = [row for result in call.step.results for row in result.to_pylist()]
+    results, memory = [], StreamMemory()
+    for found, kept in calls(RowStream(streamed), stream_rows(plan, streamed, rows), batches):
+        memory = kept
         shown = [row for row in found if excluded is None or not row[excluded]]
         results.append(Result(plan.query.output, [output_row(plan, row, found) for row in shown]))
-    return RowRun(results, memory_from_bytes(memory)[0])
+    return RowRun(results, memory)
 
 
 def not_late(rows: Sequence[Row], batches: Batches) -> list[Row]:
@@ -103,8 +92,9 @@ def not_late(rows: Sequence[Row], batches: Batches) -> list[Row]:
 
 
 def stream_rows(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row]) -> pa.Table:
-    """What Spark computes of each row."""
-    arrays = {"start": pa.array([row["t"] for row in rows], pa.int64())}
+    """What Spark computes of each row, and its number."""
+    arrays = {NUMBER: pa.array(range(len(rows)), pa.int64())}
+    arrays["start"] = pa.array([row["t"] for row in rows], pa.int64())
     for name in streamed.columns:
         if name == "bits":
             arrays[name] = pa.array([mask(plan, [row], 0) for row in rows], pa.int64())

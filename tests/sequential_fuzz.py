@@ -1,4 +1,4 @@
-"""`make fuzz`: MATCH_RECOGNIZE_SEQUENTIAL, the kernel against the enumeration of universes.
+"""`make fuzz`: MATCH_RECOGNIZE_SEQUENTIAL, the kernel against the enumeration of universes, and over streams.
 
 python tests/sequential_fuzz.py 10000 [first seed]
 """
@@ -6,14 +6,17 @@ python tests/sequential_fuzz.py 10000 [first seed]
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from unittest.mock import patch
 
 from generate.sequential import clause, events
-from in_sequential import bound, by_definition, by_kernel
+from in_sequential import Row, bound, by_definition, by_kernel, by_stream
+from in_stream import arrival
 
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.ir.bound_rows import Sequential
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
 from neelc.runtime.kernels.sequential import matching as backward
 from neelc.runtime.kernels.sequential import matching as forward
 from neelc.runtime.kernels.sequential import matching as ways
@@ -46,7 +49,21 @@ def pair(seed: int) -> bool:
     assert found == expected, (
         f"seed {seed}: {text}\n{rows}\n{found - expected} too many, {expected - found} missing"
     )
+    check_stream(seed, text, query, rows)
     return True
+
+
+def check_stream(seed: int, text: str, query: Sequential, rows: Sequence[Row]) -> None:
+    """Fails if the clause has other matches over the same events as a stream."""
+    how = arrival(seed)
+    try:
+        found, on_time = by_stream(query, rows, how)
+    except UnboundedState:
+        return
+    expected = by_definition(query, on_time)
+    assert found == expected, (
+        f"seed {seed}: {text}\n{rows}\n{how}\n{found - expected} too many, {expected - found} missing"
+    )
 
 
 def main() -> None:

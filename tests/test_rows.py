@@ -296,6 +296,18 @@ def test_the_budget_of_conditions_on_the_path(monkeypatch: pytest.MonkeyPatch) -
     assert "the condition of B depends on the path" in program_sentence(plan.program)
 
 
+def test_the_budget_of_vain_attempts_is_that_of_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backtracking, "MOST_TRIED", 20)
+    monkeypatch.setattr(backtracking, "MOST_TRIED_EACH", 0)
+    clause = f"PARTITION BY id ORDER BY t {MARKED} PATTERN (A+ B) DEFINE B AS x > sum(A.x)"
+    table = [{**row, "id": key} for key in "abcdefgh" for row in rows("aaa", "111")]
+    assert not recognized_by_kernel(row_plan(bound(clause)), table).rows
+    with pytest.raises(KernelFailure, match="in vain"):
+        recognized_by_kernel(
+            row_plan(bound(clause)), [{**row, "id": "a"} for row in rows("a" * 30, "1" * 30)]
+        )
+
+
 LONGEST = "bounded by the longest match"
 
 

@@ -11,15 +11,18 @@ from in_sequential import bound, by_definition, by_kernel, clause
 from sequential_fuzz import pair
 
 from neelc.algebra.bind.sequential import without_open_ends
-from neelc.algebra.plan.sequential import automaton_of, sequential_plan
+from neelc.algebra.plan.sequential import automaton_of, sequential_plan, streamed_sequential
 from neelc.ir.row_patterns import RowAlternation, RowPattern, RowRepeat, RowSequence, RowVariable
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
+from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.failures import KernelFailure, parse_failure
 from neelc.runtime.kernels.sequential import kernel
 from neelc.runtime.kernels.sequential.matching import BackwardMatcher, Ints, PartialSequences
-from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.sequential.program import SequentialProgram, columns_of_events
+from neelc.runtime.kernels.sequential.stream import SequentialStream
 from neelc.runtime.reference import sequential as reference
 from neelc.runtime.reference.model import LimitReached
+from neelc.runtime.streaming import StreamMemory, WatermarkMove
 from neelc.runtime.worker import NeededRows
 
 
@@ -167,3 +170,48 @@ def test_what_is_refused(text: str, message: str) -> None:
     query, problems = clause(text)
     assert query is None
     assert message in problems
+
+
+# Over streams without end.
+
+
+def over_stream(text: str, *watermarks: int, rows: list[tuple[int, str]]) -> list[tuple[int, int]]:
+    """How many matches come out, and how many events are kept, at each watermark. All events come at first;
+    those of one letter emit the symbol of this name."""
+    matcher = streamed_sequential(sequential_plan(bound(text), "MILLISECOND"))
+    symbols = {name: number for number, name in enumerate(matcher.names)}
+    times, bits = [at for at, _ in rows], [1 << symbols[kind] if kind in symbols else 0 for _, kind in rows]
+    names = [one for one in columns_of_events(matcher) if one != "bits"]
+    columns = {name: pa.array([7] * len(rows), pa.int32()) for name in names}
+    events = pa.RecordBatch.from_pydict({"start": times, "bits": bits, **columns})
+    stream, memory, before, found = SequentialStream(matcher), StreamMemory(), FIRST_TIME, []
+    for now in watermarks:
+        step = stream.advance(memory, [events] if before == FIRST_TIME else [], WatermarkMove(before, now))
+        found.append((sum(one.num_rows for one in step.results), step.memory.rows))
+        memory, before = step.memory, now
+    return found
+
+
+def test_a_match_leaves_when_its_last_instant_is_complete() -> None:
+    events = [(1, "A"), (3, "B"), (3, "B"), (4, "x"), (5, "A"), (7, "B")]
+    text = "MEASURES A.x AS a PATTERN A B"
+    assert over_stream(text, 0, 2, 3, 4, 6, 7, rows=events) == [
+        (0, 6), (0, 6), (2, 3), (0, 2), (0, 2), (1, 0),
+    ]  # fmt: skip
+
+
+def test_events_are_forgotten_with_their_window() -> None:
+    """The A is part of a match under way, for ever; with WITHIN, as long as that reaches."""
+    text, events = "MEASURES A.x AS a PATTERN A B* C WITHIN 5", [(1, "A"), (2, "B"), (3, "B")]
+    assert over_stream(text, 0, 3, 5, 6, 7, 8, rows=events) == [
+        (0, 3), (0, 3), (0, 3), (0, 2), (0, 1), (0, 0),
+    ]  # fmt: skip
+    assert over_stream(text.replace("5", "2 EVENTS"), 0, 3, rows=events) == [(0, 3), (0, 1)]
+
+
+def test_a_pattern_without_bound_needs_a_window() -> None:
+    text = "MEASURES A.x AS a PATTERN A B* C"
+    with pytest.raises(UnboundedState, match="any number of events") as refusal:
+        over_stream(text, rows=[])
+    assert "WITHIN 1 HOUR" in (refusal.value.hint or "")
+    assert over_stream(text.replace("B*", "B{0,3}"), rows=[]) == []

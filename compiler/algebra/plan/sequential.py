@@ -15,7 +15,7 @@ from neelc.ir.names import written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import RowVariable
 from neelc.ir.types import DOUBLE, FLOAT
-from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, width_of
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.sequential import program as p
@@ -195,6 +195,21 @@ def sequential_plan(query: Sequential, unit: str) -> SequentialPlan:
     """The plan of a clause over events whose times are whole numbers of `unit`; `Unsupported` if there is
     none."""
     return _Planner(query, unit).plan()
+
+
+def streamed_sequential(plan: SequentialPlan) -> p.SequentialProgram:
+    """The program of a clause for streams without end, whose clock has the unit of the plan. Raises
+    `UnboundedState` if an event could be needed for ever."""
+    if plan.program.reach is None and plan.program.rows is None:
+        pattern = plan.query.pattern
+        refusal = UnboundedState(
+            f"MATCH_RECOGNIZE_SEQUENTIAL over a stream without end whose matches take any number of events: "
+            f"`{pattern}` would keep ever more of them",
+            pattern.span,
+        )
+        refusal.hint = "add WITHIN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"
+        raise refusal
+    return plan.program
 
 
 @dataclass

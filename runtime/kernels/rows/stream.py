@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neelc.runtime.columns import FIRST_TIME, Bools, Ints, key_text, times
-from neelc.runtime.failures import COLUMN, MEMORY, FailureContext, FailureDetails, KernelFailure
+from neelc.runtime.columns import FIRST_TIME, Bools, Ints, key_text, selected, times
+from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.rows import navigation
 from neelc.runtime.kernels.rows.automaton import RowFailure, listed
 from neelc.runtime.kernels.rows.kernel import RowPiece, gathered_rows
@@ -32,7 +32,7 @@ from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.values.order import order
 from neelc.runtime.values.times import in_zone
-from neelc.runtime.worker import failure_of
+from neelc.runtime.worker import failure_of, one_batch
 
 ROWS, KEYS = "rows", "keys"
 """The tables that are kept: rows, and what is remembered of keys."""
@@ -64,11 +64,7 @@ class RowStream:
             raise failure_of(error, context).about(key=call.key_of(error)) from error
 
     def _arrived(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        absent = [name for name in self.streamed.columns if name not in batch.schema.names]
-        if absent:
-            message = f"the kernel's input has no column {', '.join(absent)}"
-            raise KernelFailure(FailureDetails(COLUMN, message))
-        batch = batch.select(list(self.streamed.columns))
+        batch = selected(batch, self.streamed.columns)
         return batch.append_column(STATE, pa.array(np.zeros(batch.num_rows, dtype=np.int8)))
 
 
@@ -86,7 +82,7 @@ class _Call:
         return key_text(self.program.keys, self.columns, error.row)
 
     def step(self, parts: Sequence[pa.RecordBatch], keys: Sequence[pa.RecordBatch]) -> StreamStep:
-        rows = _joined(parts)
+        rows = one_batch(parts)
         start = times(rows.column("start"), "start")
         settled = start <= self.move.now
         if not self._has_news(start, settled):
@@ -103,7 +99,7 @@ class _Call:
         others = rows.filter(pa.array(waiting))
         kept = tuple(part for part in (others, left) if part.num_rows)
         all_start = np.concatenate([np.asarray(part.column("start")) for part in kept]) if kept else start[:0]
-        wake = self._wake(all_start, _joined(kept)) if kept else None
+        wake = self._wake(all_start, one_batch(kept)) if kept else None
         return StreamStep(batches, StreamMemory({}, _tables(kept, known.table())), wake)
 
     def _has_news(self, start: Ints, settled: Bools) -> bool:
@@ -199,20 +195,6 @@ def _with_state(rows: pa.RecordBatch, state: NDArrayInt8) -> pa.RecordBatch:
     return rows.set_column(rows.schema.get_field_index(STATE), STATE, pa.array(state))
 
 
-def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows in one batch."""
-    if len(parts) == 1:
-        return parts[0]
-    try:
-        batches = pa.Table.from_batches(parts).combine_chunks().to_batches()
-    except pa.ArrowInvalid:  # nested text
-        batches = []
-    if len(batches) != 1:
-        message = "a column of the rows that a bucket keeps is larger than 2 GiB: use more buckets"
-        raise KernelFailure(FailureDetails(MEMORY, message))
-    return batches[0]
-
-
 def _tables(
     rows: Sequence[pa.RecordBatch], keys: Sequence[pa.RecordBatch]
 ) -> dict[str, tuple[pa.RecordBatch, ...]]:
@@ -227,7 +209,7 @@ class _KnownKeys:
     def __init__(self, streamed: StreamedRows, rows: pa.RecordBatch, kept: Sequence[pa.RecordBatch]) -> None:
         self.streamed, self.names = streamed, list(streamed.program.keys)
         columns = [rows.column(name) for name in self.names]
-        old = _joined(kept) if kept else None
+        old = one_batch(kept) if kept else None
         count = 0 if old is None else old.num_rows
         if old is not None:
             columns = [

@@ -79,15 +79,14 @@ class SequentialSearch(WorkerSearch[SearchedEvents, PartialSequences]):
 
     def matches(self) -> Iterator[PartialSequences]:
         if self.line is not None:
-            yield from gathered(self.matcher.matches(self.line, self.known))
+            yield from gathered(self.matcher.matches(self.line, self.line.begin >= self.known))
 
     def needed(self) -> NeededRows[SearchedEvents]:
         if self.is_last:
             return NeededRows(SearchedEvents())
         kept = self.complete
         if self.line is not None and self.last_head < self.complete:
-            head = int(np.searchsorted(self.line.begin, self.last_head))
-            needed = first_needed(self.program, self.line, head)
+            needed = int(first_needed(self.program, self.line)[-1])
             if needed < self.line.size:
                 kept = int(self.line.begin[needed])
         return NeededRows(SearchedEvents(self.complete - kept), (self.rows.slice(kept),))
@@ -97,23 +96,29 @@ class SequentialSearch(WorkerSearch[SearchedEvents, PartialSequences]):
         return int(found.weight.sum())
 
     def gather(self, found: PartialSequences) -> Batches:
-        """The matches as rows: as many for each as it stands for."""
-        heavy = np.cumsum(found.weight)
-        for first in range(0, int(heavy[-1]), ROWS_IN_BATCH):
-            numbers = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))
-            yield self._batch(found.chosen(np.searchsorted(heavy, numbers, side="right")))
-
-    def _batch(self, found: PartialSequences) -> pa.RecordBatch:
         assert self.line is not None
-        places = {symbol: place for place, symbol in enumerate(tracked(self.program))}
-        arrays = {}
-        for output in self.program.outputs:
-            rows = found.rows[:, places[output.symbol]]
-            arrays[output.name] = self.columns[output.column].take(pa.array(rows, mask=rows < 0))
-        arrays[TIME] = pa.array(self.line.time[found.end], type=pa.int64())
-        return pa.RecordBatch.from_pydict(arrays)
+        return match_rows(self.matcher, self.line, found)
 
     def location(self, found: PartialSequences, number: int) -> Mapping[str, object]:
         assert self.line is not None
         row = int(self.line.begin[found.end[0]])
         return {"key": key_text(self.program.keys, self.columns, row)}
+
+
+def match_rows(matcher: Matcher, line: EventInstants, found: PartialSequences) -> Batches:
+    """Matches as rows: as many for each as it stands for."""
+    heavy = np.cumsum(found.weight)
+    for first in range(0, int(heavy[-1]), ROWS_IN_BATCH):
+        numbers = np.arange(first, min(first + ROWS_IN_BATCH, int(heavy[-1])))
+        yield _batch(matcher, line, found.chosen(np.searchsorted(heavy, numbers, side="right")))
+
+
+def _batch(matcher: Matcher, line: EventInstants, found: PartialSequences) -> pa.RecordBatch:
+    program = matcher.program
+    places = {symbol: place for place, symbol in enumerate(tracked(program))}
+    arrays = {}
+    for output in program.outputs:
+        rows = found.rows[:, places[output.symbol]]
+        arrays[output.name] = matcher.columns[output.column].take(pa.array(rows, mask=rows < 0))
+    arrays[TIME] = pa.array(line.time[found.end], type=pa.int64())
+    return pa.RecordBatch.from_pydict(arrays)

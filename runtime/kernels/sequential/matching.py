@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from neelc.runtime.coding import coded
 from neelc.runtime.failures import COUNT_OVERFLOW, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import KernelEvents
-from neelc.runtime.kernels.sequential.program import BITS, CURRENT, LAST, PREVIOUS, TIME, SequentialProgram
-from neelc.runtime.program import Apply, ColumnValue, EventName, Value
+from neelc.runtime.kernels.sequential.program import (
+    BITS,
+    CURRENT,
+    LAST,
+    PREVIOUS,
+    TIME,
+    SequentialProgram,
+    condition_columns,
+)
+from neelc.runtime.program import EventName
 from neelc.runtime.values.operations import Lookup, holds
 
 # Events as instants: which symbols the events of each instant emit.
@@ -580,9 +588,8 @@ class Matcher:
         bits = np.asarray(self.columns[BITS].fill_null(0)).astype(np.int64, copy=False)
         return timeline(time, bits, self.heads, len(self.program.names))
 
-    def matches(self, line: EventInstants, from_row: int = 0) -> Iterator[PartialSequences]:
-        """The matches that end in rows from `from_row` on."""
-        ends = line.begin >= from_row
+    def matches(self, line: EventInstants, ends: Bools) -> Iterator[PartialSequences]:
+        """The matches that end at these instants."""
         finder = ForwardMatcher if self.program.conditions else BackwardMatcher
         if finder is BackwardMatcher:
             yield from BackwardMatcher(self.program, line, tracked(self.program)).matches(ends)
@@ -590,7 +597,7 @@ class Matcher:
             yield from ForwardMatcher(self.program, line, tracked(self.program), self._events()).matches(ends)
 
     def _events(self) -> KernelEvents:
-        names = {one.name for condition in self.program.conditions for one in _columns(condition.test)}
+        names = {one.name for one in condition_columns(self.program)}
         none = np.zeros(0, dtype=np.int64)
         values = coded({name: self.columns[name] for name in names}, self.program.codings)
         return KernelEvents(none, none, none, {}, values, (none, none))
@@ -599,7 +606,7 @@ class Matcher:
 def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
     """The symbols whose last events are needed, by outputs or by conditions."""
     symbols = {one.symbol for one in program.outputs}
-    for variable in (str(one.variable) for test in program.conditions for one in _columns(test.test)):
+    for variable in (str(one.variable) for one in condition_columns(program)):
         if variable == PREVIOUS:
             symbols.add(None)
         elif variable.startswith(LAST):
@@ -607,27 +614,17 @@ def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
     return tuple(sorted(symbols, key=lambda symbol: -1 if symbol is None else symbol))
 
 
-def _columns(value: Value) -> Iterator[ColumnValue]:
-    match value:
-        case ColumnValue():
-            yield value
-        case Apply(operands=operands):
-            for operand in operands:
-                yield from _columns(operand)
-
-
-def first_needed(program: SequentialProgram, line: EventInstants, head: int) -> int:
-    """The first instant, from `head` on, that a match which ends after all these instants can have."""
-    last = line.size - 1
+def first_needed(program: SequentialProgram, line: EventInstants) -> Ints:
+    """For each key the first of its instants that a match which ends after all of them can have; where there
+    is none, the instant behind its last one."""
     edges: list[Edge] = [(source or None, symbol, to) for source, symbol, to in program.automaton.edges]
     going = sorted({source for source, _, _ in program.automaton.edges} - {0})
-    starts = latest_starts(edges, program.automaton.states, line.first, line.is_emitted)[going, head:]
+    starts = latest_starts(edges, program.automaton.states, line.first, line.is_emitted)[going]
     # What is open now was open at every instant since it started.
-    idle = np.flatnonzero((starts < 0).all(axis=0)) if going else np.arange(line.size - head)
-    needed = head + (int(idle[-1]) + 1 if len(idle) else 0)
+    idle = (starts < 0).all(axis=0)
+    heads, last = np.flatnonzero(line.first), np.flatnonzero(line.last)
+    needed = np.maximum(heads, np.maximum.reduceat(np.where(idle, np.arange(1, line.size + 1), 0), heads))
     if program.rows is not None:
-        needed = max(needed, last + 2 - program.rows)
-    if program.reach is not None:
-        distance = line.time[last : last + 1].view(np.uint64) - line.time[needed:].view(np.uint64)
-        needed += int(np.count_nonzero(distance > np.uint64(program.reach)))
-    return needed
+        needed = np.maximum(needed, last + 2 - program.rows)
+    inside = MatchWindow(program, line).lowest(np.minimum(needed, last), last)
+    return np.where(needed > last, last + 1, inside)

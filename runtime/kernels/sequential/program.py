@@ -6,9 +6,10 @@ event alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from neelc.runtime.program import Value
+from neelc.runtime.program import Apply, ColumnValue, Value
 
 CURRENT, PREVIOUS, LAST = "current", "previous", "last "
 """The events that conditions name: the current one, the one before it, and the last one that emitted
@@ -63,3 +64,21 @@ class SequentialProgram:
     reach: int | None = None
     rows: int | None = None
     label: str = field(default="", compare=False)
+
+
+def condition_columns(program: SequentialProgram) -> Iterator[ColumnValue]:
+    """The columns that conditions read, with the events that they read them of."""
+    pending = [condition.test for condition in program.conditions]
+    while pending:
+        match pending.pop():
+            case ColumnValue() as column:
+                yield column
+            case Apply(operands=operands):
+                pending.extend(operands)
+
+
+def columns_of_events(program: SequentialProgram) -> tuple[str, ...]:
+    """The columns of events that a program reads, besides their time."""
+    read = (one.name for one in condition_columns(program))
+    taken = (one.column for one in program.outputs)
+    return tuple(dict.fromkeys((BITS, *program.keys, *sorted({*read, *taken}))))
