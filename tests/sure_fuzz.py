@@ -5,7 +5,7 @@ streams.
 
 After each micro-batch the reference answers the query for the events that are known, with others after the
 watermark: one of each type at each instant, and some together. What was emitted must be in all of these
-answers; and what is in all of them must have been emitted, apart from the queries of `WAITS`.
+answers; and what is in all of them must have been emitted, apart from what `waits` lists.
 """
 
 from __future__ import annotations
@@ -117,22 +117,14 @@ def at(
 def waits(match: Match, planned: KernelPlan) -> str:
     """Why a match of the query may be emitted later than it is sure; nothing if it may not."""
     parts = [part for part in walk(match.pattern) if isinstance(part, p.Pattern)]
-    negative = [part for part in parts if isinstance(part, p.Not)]
+    negative = any(isinstance(part, p.Not) for part in parts)
     reasons = {
-        "conditions on complete matches": bool(planned.residual),
-        "strategy": match.strategy != SelectionStrategy.ANY_MATCH,
-        "lists as a whole": match.collapsed,
-        "window of EVENTS": planned.program.counted,
-        "EXISTS": any(isinstance(part, p.Exists) for part in parts) and bool(negative),
-        "OR": any(isinstance(part, p.Or) for part in parts) and bool(negative),
-        "optional": any(p.may_be_empty(part) for part in parts) and bool(negative),
-        "negation in a closure": any(
-            isinstance(part, p.Repeat) and any(isinstance(one, p.Not) for one in walk(part)) for part in parts
-        ),
-        "negation of several": any(not isinstance(part.part, p.Event) for part in negative),
-        "AND_NEG": any(isinstance(part, p.AndNeg) for part in parts),
-        "WITHIN of a part": any(part.within is not None for part in parts),
-        "condition of a negation": bool(negative) and any(part.where is not None for part in parts),
+        "the strategy looks at all events up to the end": match.strategy != SelectionStrategy.ANY_MATCH,
+        "all events up to the end are counted": planned.program.counted,
+        "EXISTS beside a negation": any(isinstance(part, p.Exists) for part in parts) and negative,
+        "a branch that is not taken has a negation": any(isinstance(part, p.Or) for part in parts)
+        and negative,
+        "what follows a negation may be absent": any(p.may_be_empty(part) for part in parts) and negative,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 

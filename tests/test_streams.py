@@ -64,6 +64,7 @@ def test_random_rows_that_are_distinct_or_aggregated_are_the_same() -> None:
         ("SEQ(A a, !X x, B b, C c) WITHIN 9", ["A1 B5", "@4", "C7"], ["", "", "A1 B5 C7"]),
         ("SEQ(A a, !X x, AND(B b, C c)) WITHIN 9", ["A1 C5 B7", "@4"], ["", "A1 C5 B7"]),
         ("SEQ(A a, !SEQ(X x, Y y), B b) WITHIN 9", ["A1 X2 B5", "@4"], ["", "A1 B5"]),
+        ("SEQ(A a, !X x, C? c, B b) WITHIN 9", ["A1 C3 B7", "@2", "@6"], ["", "A1 C3 B7", "A1 B7"]),
         ("AND_NEG(A a, !X x, B b) WITHIN 9", ["B1 A5", "@3", "@5"], ["", "", "B1 A5"]),
         # One at the beginning looks back; one at the end, or in an AND, as far ahead as the window.
         ("SEQ(!X x, A a) WITHIN 9", ["A5", "@3", "@4"], ["", "", "A5"]),

@@ -172,6 +172,8 @@ def emission_of(query: Match, program: PatternProgram) -> Emission:
     True
     >>> emission("SEQ(A a, !B b, SEQ(C c, D d)) WITHIN 9").before
     (('c', 'd'),)
+    >>> emission("SEQ(A a, !B b, C? c, D d) WITHIN 9").before
+    (('c', 'd'),)
     >>> emission("SEQ(A a, !B b) WITHIN 9").window
     True
     """
@@ -235,10 +237,13 @@ def _scopes(part: Pattern, after: ScopeEnd | None) -> Iterator[ScopeEnd]:
 
 
 def _following(parts: Sequence[Pattern]) -> ScopeEnd | None:
-    """Where a scope ends that parts of a SEQ follow: at the first that is not absent."""
+    """Where a scope ends that parts of a SEQ follow: at the first that is not absent; one of them never is."""
+    group: tuple[str, ...] = ()
     for part in parts:
-        if not isinstance(part, Not) and not may_be_empty(part):
-            return ScopeEnd(targets(part))
+        if not isinstance(part, Not):
+            group += targets(part)
+            if not may_be_empty(part):
+                return ScopeEnd(group)
     return None
 
 
