@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from neelc.api.funnel import funnel
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
+    from neelc.api.replay import replay
     from neelc.api.session import Session, sql
     from neelc.api.shipping import ship
     from neelc.api.streams import stream
@@ -26,6 +27,7 @@ __all__ = [
     "Session",
     "Query",
     "stream",
+    "replay",
     "timeline",
     "Timeline",
     "aggregate",
@@ -49,6 +51,7 @@ _PLACES = {
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",
+    "replay": "neelc.api.replay",
     "timeline": "neelc.api.timeline",
     "Timeline": "neelc.api.timeline",
     "aggregate": "neelc.arguments",

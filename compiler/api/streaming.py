@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from neelc.api.streams import Frame, streams_read, watermarks_of
+from neelc.api.streams import Frame, streams_read
 from neelc.catalog.catalog import clock_of
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.bound_rows import HostQuery
@@ -95,8 +95,8 @@ def _refusal(code: str, message: str, span: Span | None, hint: str, text: Source
 
 def _watermarked(stream: Stream, bound: BoundScript) -> Stream:
     """The stream with its watermark: that of the DataFrame, if it has one, else the one that is declared."""
-    frame = bound.streams[find(written(stream.name), bound.streams) or ""].plain_frame
-    there = watermarks_of(frame)
+    registered = bound.streams[find(written(stream.name), bound.streams) or ""]
+    frame, there = registered.plain_frame, registered.watermarks
     column = find(written(stream.start), there) if stream.start else next(iter(there), None)
     if column is not None:
         delay = there[column]

@@ -389,17 +389,24 @@ class RegisteredStream:
     def frame(self, stream: Stream) -> Frame:
         """Its DataFrame, with the columns that the bound stream has."""
         with reading(self.name):
-            return fitted(self._read(text_columns(stream)) if self._is_path else self._frame, stream)
+            if self._is_path:
+                return fitted(self._read(text_columns(stream)), stream)
+            return fitted(without_hidden(self._frame), stream)
 
     @property
     def plain_frame(self) -> Frame:
         """Its DataFrame unchanged, for a query that needs no roles of columns."""
         with reading(self.name):
-            return self._frame
+            return without_hidden(self._frame)
+
+    @property
+    def watermarks(self) -> dict[str, int]:
+        """The watermarks of its DataFrame: see `watermarks_of`."""
+        with reading(self.name):
+            return watermarks_of(self._frame) if self.is_streaming else {}
 
     def _tables(self, _: bool) -> list[Table]:
-        with reading(self.name):
-            table = table_of(self._frame, self.name)
+        table = table_of(self.plain_frame, self.name)
         start = self.data.timestamp or self._event_time or likely_timestamp(table.names)
         if not self.is_declared and start is None:
             raise CallError(
@@ -411,8 +418,7 @@ class RegisteredStream:
     @property
     def _event_time(self) -> str | None:
         """The column that its DataFrame has a watermark on, if that is one."""
-        with reading(self.name):
-            columns = list(watermarks_of(self._frame)) if self.is_streaming else []
+        columns = list(self.watermarks)
         return written(columns[0]) if len(columns) == 1 else None
 
     @property
@@ -446,9 +452,21 @@ DELAY = "spark.watermarkDelayMs"
 """What Spark writes into the metadata of a column that has a watermark."""
 
 
+TIME_OF = "neelc.timeOf"
+"""In the metadata of a column that has the times of another one, as TIMESTAMPs: Spark has watermarks on these
+alone. Queries do not see it."""
+
+
 def watermarks_of(frame: Frame) -> dict[str, int]:
-    """The delays of a DataFrame's watermarks, in microseconds, by their columns."""
-    return {one.name: int(one.metadata[DELAY]) * 1000 for one in frame.schema.fields if DELAY in one.metadata}
+    """The delays of a DataFrame's watermarks, in microseconds, by the columns whose times they are of."""
+    watermarked = [one for one in frame.schema.fields if DELAY in one.metadata]
+    return {one.metadata.get(TIME_OF, one.name): int(one.metadata[DELAY]) * 1000 for one in watermarked}
+
+
+def without_hidden(frame: Frame) -> Frame:
+    """The DataFrame with the columns that queries see."""
+    hidden = [one.name for one in frame.schema.fields if TIME_OF in one.metadata]
+    return frame.drop(*hidden) if hidden else frame
 
 
 def as_data(value: object) -> StreamData:
