@@ -7,6 +7,7 @@ amounts are drawn independently and evenly.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -100,6 +101,11 @@ def parquet(recipe: Recipe) -> Path:
     return _kept(recipe, "parquet", _write_parquet)
 
 
+def parts(recipe: Recipe, files: int) -> Path:
+    """The stream as a directory of Parquet files, `part-0.parquet` and so on, one for each micro-batch."""
+    return _kept(recipe, f"{files}.parts", partial(_write_parts, files))
+
+
 def csv(recipe: Recipe, files: int = 4) -> Path:
     """The stream as CSV files without a header: `ts` in milliseconds, `kind`, `id`, `amount`.
 
@@ -124,6 +130,23 @@ def _write_parquet(recipe: Recipe, path: Path) -> None:
     with pa.parquet.ParquetWriter(path, schema()) as writer:
         for block in blocks(recipe):
             writer.write_table(block(), row_group_size=ROW_GROUP)
+
+
+def _write_parts(files: int, recipe: Recipe, path: Path) -> None:
+    events = table(recipe).cast(plain_schema())
+    path.mkdir(exist_ok=True)
+    size = -(-recipe.events // files)
+    for number in range(files):
+        part = path / f"part-{number}.parquet"
+        pa.parquet.write_table(events.slice(number * size, size), part)
+        os.utime(part, (number, number))  # a stream reads the oldest file first
+
+
+def plain_schema() -> pa.Schema:
+    """A stream's reader takes texts for texts only."""
+    return pa.schema(
+        [pa.field(one.name, pa.string() if one.name == "kind" else one.type) for one in schema()]
+    )
 
 
 def _write_csv(files: int, recipe: Recipe, path: Path) -> None:
