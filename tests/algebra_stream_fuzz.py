@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 from algebra_fuzz import TYPES, same_rows, shown, table_of
@@ -127,28 +128,40 @@ class SelectRun:
         return [row for _, rows in self.calls for row in rows]
 
 
-def run_stream(select: StreamedSelect, how: Arrival) -> SelectRun:
-    """The SELECT over its streams, as they arrive."""
+def run_stream(select: StreamedSelect, how: Arrival, buckets: int = 1) -> SelectRun:
+    """The SELECT over its streams, as they arrive, each bucket with a memory of its own."""
     stream_events = [(name, row) for name in select.streams for row in select.tables[name]]
     starts = [int(row[select.streams[name]]) for name, row in stream_events]  # type: ignore[call-overload]
     assert select.network.kernel is not None
-    program = StreamProgram(SnapshotStream(select.network.kernel))
-    memory, before, calls = memory_to_bytes(StreamMemory(), FIRST_TIME), FIRST_TIME, []
+    program, empty = StreamProgram(SnapshotStream(select.network.kernel)), StreamMemory()
+    memories, calls = [memory_to_bytes(empty, FIRST_TIME)] * buckets, []
     late: set[int] = set()
     for batch, now in batches_of(starts, how):
         late |= {number for number in batch if starts[number] <= now}
         rows = [row for number in batch for row in rows_of(select, *stream_events[number])]
-        kept, before = memory_from_bytes(memory)
-        call = called(program, kept, before, as_batches(select, rows), now)
-        if call.step.wake is not None:
-            assert call.step.wake > now, "the next call is in the future"
-        memory = memory_to_bytes(call.step.memory, call.watermark)
-        calls.append((now, [row for result in call.step.results for row in as_rows(select, result)]))
+        found: list[Row] = []
+        for bucket, memory in enumerate(memories):
+            kept, before = memory_from_bytes(memory)
+            own = [row for row in rows if bucket_of(select, row, buckets) == bucket]
+            call = called(program, kept, before, as_batches(select, own), now)
+            if call.step.wake is not None:
+                assert call.step.wake > now, "the next call is in the future"
+            memories[bucket] = memory_to_bytes(call.step.memory, call.watermark)
+            found += [row for result in call.step.results for row in as_rows(select, result)]
+        calls.append((now, found))
     on_time: dict[str, list[Mapping[str, object]]] = {name: [] for name in select.streams}
     for number, (name, row) in enumerate(stream_events):
         if number not in late:
             on_time[name].append(row)
-    return SelectRun(calls, {**select.tables, **on_time}, memory_from_bytes(memory)[0].rows)
+    left = sum(memory_from_bytes(memory)[0].rows for memory in memories)
+    return SelectRun(calls, {**select.tables, **on_time}, left)
+
+
+def bucket_of(select: StreamedSelect, row: Mapping[str, Any], buckets: int) -> int:
+    if not select.network.is_keyed:
+        return 0
+    values = [row[name] for name in select.network.inputs[row[p.SOURCE]].keys]
+    return crc32(repr(shown(values)).encode()) % buckets
 
 
 def rows_of(select: StreamedSelect, stream: str, event: Mapping[str, object]) -> Iterator[dict[str, Any]]:
@@ -228,8 +241,9 @@ def check(network: Network, seed: int, tally: Counter[str]) -> Iterator[str]:
             continue
         tally["networks"] += 1
         for how in (arrival(seed), arrival(seed + 1), Arrival(1000, 0, 0, seed)):
-            run = run_stream(select, how)
+            run = run_stream(select, how, buckets=1 + how.seed % 3)
             tally["runs"] += 1
+            tally["with several buckets"] += select.network.is_keyed and how.seed % 3 > 0
             tally["rows"] += len(run.rows)
             for problem in problems(select, run, tally):
                 yield f"{how}: {problem}\n{network.text}\n{network.tables}\n{select.query.root}"

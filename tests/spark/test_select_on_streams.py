@@ -20,6 +20,7 @@ CREATE STREAM T (k STRING, ts BIGINT, x INT, y DOUBLE) TIMESTAMP BY ts UNIT SECO
 CREATE RELATION R (k STRING, name STRING);
 """
 COLUMNS = "k STRING, ts BIGINT, x INT, y DOUBLE"
+FILES = 6
 LAST = 10_000
 """With it, all windows are over."""
 
@@ -47,42 +48,42 @@ def events(seed: int) -> Events:
     ]
 
 
-def written(directory: Path, found: Events, files: int) -> str:
-    """The events in files, one for each micro-batch."""
-    directory.mkdir()
-    size = -(-len(found) // files)
-    for number, first in enumerate(range(0, len(found), size)):
-        lines = "".join(f"{json.dumps(one)}\n" for one in found[first : first + size])
+def written(directory: Path, found: Events, numbers: range) -> None:
+    """The events in six files, one for each micro-batch; of these, some."""
+    directory.mkdir(exist_ok=True)
+    size = -(-len(found) // FILES)
+    for number in numbers:
+        lines = "".join(f"{json.dumps(one)}\n" for one in found[number * size : (number + 1) * size])
         path = directory / f"{number:03}.json"
         path.write_text(lines)
         # Spark reads files in the order of their times.
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
-    return str(directory)
 
 
 def streamed(
-    spark: Any, directory: Path, text: str, given: Mapping[str, Events], **more: Any
+    spark: Any, directory: Path, text: str, given: Mapping[str, Events], runs: Sequence[range], **more: Any
 ) -> Sequence[Any]:
-    """What the query gives over streams, and then no more."""
-    frames = {
-        name: spark.readStream.schema(COLUMNS)
-        .option("maxFilesPerTrigger", 1)
-        .json(written(directory / name, found, 6))
-        for name, found in given.items()
-    }
-    result = neelc.sql(spark, STREAMS + text, **frames, **more)
-    assert result.isStreaming
-    query = (
-        result.writeStream.format("parquet")
-        .option("path", str(directory / "out"))
-        .option("checkpointLocation", str(directory / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    try:
-        assert query.awaitTermination(200)
-    finally:
-        query.stop()
+    """What the query gives over streams, stopped and started again between runs."""
+    for numbers in runs:
+        for name, found in given.items():
+            written(directory / name, found, numbers)
+        frames = {
+            name: spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).json(str(directory / name))
+            for name in given
+        }
+        result = neelc.sql(spark, STREAMS + text, **frames, **more)
+        assert result.isStreaming
+        query = (
+            result.writeStream.format("parquet")
+            .option("path", str(directory / "out"))
+            .option("checkpointLocation", str(directory / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        try:
+            assert query.awaitTermination(200)
+        finally:
+            query.stop()
     return [tuple(row) for row in spark.read.parquet(str(directory / "out")).collect()]
 
 
@@ -117,8 +118,31 @@ def test_the_rows_are_those_over_bounded_data(spark: Any, tmp_path: Path, text: 
     given = {name: events(seed) for seed, name in enumerate("ST") if f" {name} " in text}
     names = spark.createDataFrame([("a", "first"), ("b", "second")], "k STRING, name STRING")
     more = {"R": names} if " R " in text else {}
-    found = streamed(spark, tmp_path, text, given, **more)
+    agree(spark, text, given, streamed(spark, tmp_path, text, given, [range(FILES)], **more), **more)
+
+
+def agree(spark: Any, text: str, given: Mapping[str, Events], found: Sequence[Any], **more: Any) -> None:
     expected = bounded(spark, text, given, **more)
     over = [row for row in expected if row[-1] is not None and row[-1] < LAST]
     rows = [row for row in found if row[-1] < LAST]
     assert rows and snapshots_equal(rows, over)
+
+
+def test_a_query_goes_on_after_it_was_stopped(spark: Any, tmp_path: Path) -> None:
+    text = (
+        "SELECT s.k AS k, CAST(t.x AS DECIMAL(9, 2)) AS d, timestamp_seconds(s.ts) AS at, "
+        "n.y AS y, n.x AS x FROM S WINDOW(TIME 4 SECONDS) AS s, T AS t, "
+        "(SELECT q.k AS k, stddev(q.y) AS y, max(CAST(q.x AS DECIMAL(5, 1))) AS x "
+        "FROM S WINDOW(COUNT 3 EVENTS PARTITION BY k) AS q GROUP BY q.k) AS n WHERE s.k = t.k AND n.k = s.k"
+    )
+    given = {name: events(seed) for seed, name in enumerate("ST")}
+    found = streamed(spark, tmp_path, text, given, [range(3), range(3, FILES)])
+    agree(spark, text, given, found)
+
+
+def test_a_function_of_a_user(spark: Any, tmp_path: Path) -> None:
+    text = "SELECT s.k AS k, spread(s.y) AS y FROM S WINDOW(TIME 4 SECONDS) AS s GROUP BY s.k"
+    spread = neelc.aggregate(lambda values: max(values) - min(values), returns="DOUBLE")
+    given = {"S": events(3)}
+    more = {"aggregates": {"spread": spread}}
+    agree(spark, text, given, streamed(spark, tmp_path, text, given, [range(FILES)], **more), **more)

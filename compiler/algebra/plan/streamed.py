@@ -20,7 +20,7 @@ from neelc.ir import algebra as a
 from neelc.ir.expressions import Aggregate, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
-from neelc.ir.program import OutputColumn, Program
+from neelc.ir.program import OutputColumn, Program, Stream
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -150,6 +150,42 @@ def _refuse_results(root: a.Operator) -> None:
         if isinstance(node, a.StreamSource) and node.stream.producer is not None:
             message = f"a SELECT that reads the results of `{node.stream.producer}`, which is no SELECT,"
             raise UnsupportedStreaming(message, node.span)
+
+
+def kept_of(operator: a.Operator) -> tuple[str, ...]:
+    """What is kept of an operator and of those below, for people.
+
+    >>> from network_examples import grouped, source
+    >>> kept_of(a.CountWindow(source("s"), 3))
+    ('the latest 3 events of S', 'events of S for one instant')
+    """
+    own: tuple[str, ...] = ()
+    if is_of_one_event(operator):
+        return (_kept_of_one(operator),)
+    match operator:
+        case a.CountWindow(input, size, _, partition):
+            streams = " and ".join(dict.fromkeys(one.name for one in _streams(input)))
+            each = f" of each {', '.join(map(str, partition))}" if partition else ""
+            own = (f"the latest {size} events of {streams}{each}",)
+        case a.TimeWindow(_, size):
+            own = (f"what is below for another {size}",)
+        case a.Coalesced():
+            own = ("a row for each payload that is valid",)
+    below = (one for input in a.inputs_of(operator) for one in kept_of(input))
+    return tuple(dict.fromkeys((*own, *below)))
+
+
+def _kept_of_one(operator: a.Operator) -> str:
+    _, windows = without_windows(operator)
+    (stream,) = (one for one in _streams(operator) if not one.is_relation)
+    sizes = " and ".join(str(one.size) for one in windows)
+    if stream.end is None:
+        return f"events of {stream.name} for {sizes or 'one instant'}"
+    return f"events of {stream.name} until they end{f', and {sizes} longer' if sizes else ''}"
+
+
+def _streams(operator: a.Operator) -> list[Stream]:
+    return [node.stream for node in walk(operator) if isinstance(node, a.StreamSource | a.RelationSource)]
 
 
 # What Spark does: rows that each depend on one row.

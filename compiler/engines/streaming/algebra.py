@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from neelc.algebra.plan.aggregates import AggregatorPlan
 from neelc.algebra.plan.network import NetworkPlan
-from neelc.algebra.plan.streamed import StreamedInput, StreamedNetwork
+from neelc.algebra.plan.streamed import StreamedInput, StreamedNetwork, kept_of
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.algebra import (
     KernelAggregates,
@@ -78,7 +78,8 @@ def _core(emitting: RelationBuilder, plan: NetworkPlan, streamed: StreamedNetwor
         plan.most_matches,
         tuple(inputs[1:]),
     )
-    comment = "What is valid at every instant, as soon as it is known until when."
+    comment = "What is valid at every instant, as soon as it is known until when. "
+    comment += f"Kept are {', '.join(kept_of(streamed.core))}."
     found = emitting.let("at_instants", relation, comment)
     if streamed.aggregation is None:
         return EventRelation(found, streamed.columns)

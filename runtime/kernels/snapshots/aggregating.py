@@ -309,6 +309,11 @@ def listed(stretches: SnapshotStretches, column: pa.Array) -> pa.Array:
     rows = np.repeat(np.arange(len(first)), lengths)
     within = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     instant = first[rows] + within
+    if len(stretches) < len(stretches.instants) - 1:
+        # Some of the stretches only.
+        chosen = np.zeros(len(stretches.instants), dtype=np.bool_)
+        chosen[stretches.place] = True
+        rows, instant = rows[chosen[instant]], instant[chosen[instant]]
     values = column.take(pa.array(rows[np.argsort(instant, kind="stable")]))
     counts = np.bincount(instant, minlength=len(stretches.instants))[stretches.place]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
