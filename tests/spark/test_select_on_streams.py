@@ -140,9 +140,13 @@ def test_a_query_goes_on_after_it_was_stopped(spark: Any, tmp_path: Path) -> Non
     agree(spark, text, given, found)
 
 
+def _spread(values: list[Any]) -> float:
+    return float(max(values) - min(values))
+
+
 def test_a_function_of_a_user(spark: Any, tmp_path: Path) -> None:
     text = "SELECT s.k AS k, spread(s.y) AS y FROM S WINDOW(TIME 4 SECONDS) AS s GROUP BY s.k"
-    spread = neelc.aggregate(lambda values: max(values) - min(values), returns="DOUBLE")
+    spread = neelc.aggregate(_spread, returns="DOUBLE")
     given = {"S": events(3)}
     more = {"aggregates": {"spread": spread}}
     agree(spark, text, given, streamed(spark, tmp_path, text, given, [range(FILES)], **more), **more)
