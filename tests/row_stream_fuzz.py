@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -192,6 +192,8 @@ def compared(first: int, count: int) -> Counter[str]:
         for number in range(TABLES):
             table = timed(rows(chance), query.order, chance)
             how = arrival(seed * TABLES + number)
+            if chance.random() < 0.2:
+                how = replace(how, delay=6, slack=1)
             compare(plan, streamed, table, how, chance, seen, f"clause {seed}:\n{text}")
     return seen
 

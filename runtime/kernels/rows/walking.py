@@ -553,14 +553,17 @@ class WindowedPaths:
 
     def _preferred(self, found: Ints, choices: Sequence[Ints], rows: Ints, starts: Ints) -> Ints:
         """The first of the choices that are possible at some rows; `found` if there is none."""
-        limit = self.limit[starts]
-        hope = self.hope[starts] if self.is_open else limit
-        read = rows if self.offset is None else rows + self.offset[starts]
+        limit, width = self.limit[starts], self.earliest.shape[1]
+        read = (rows if self.offset is None else rows + self.offset[starts]) * width
+        open_rows = np.flatnonzero(self.hope[starts] > limit) if self.is_open else rows[:0]
+        hope = self.hope[starts[open_rows]]
         for one in reversed(choices):
-            place = np.maximum(one, 0)
-            if self.is_open:
-                found[(one >= 0) & (self.possible[read, place] <= hope)] = UNDECIDED
-            sure = (one == ACCEPT) | ((one >= 0) & (self.earliest[read, place] <= limit))
+            if len(open_rows):
+                choice = one[open_rows]
+                ends = self.possible.ravel().take(read[open_rows] + np.maximum(choice, 0))
+                found[open_rows[(choice >= 0) & (ends <= hope)]] = UNDECIDED
+            ends = self.earliest.ravel().take(read + np.maximum(one, 0))
+            sure = (one == ACCEPT) | ((one >= 0) & (ends <= limit))
             found[sure] = one[sure]
         return found
 
