@@ -31,14 +31,28 @@ from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
-from neelc.pattern.plan.strategies import PlanningContext, planned_match, planning_task, refuse_too_many_rows
+from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.strategies import (
+    PlanningContext,
+    StrategyPlan,
+    planned_match,
+    planning_task,
+    refuse_too_many_rows,
+)
+from neelc.pattern.plan.stream_network import (
+    StreamedQuery,
+    StreamNetwork,
+    UnsupportedNetwork,
+    common_unit,
+    stream_network,
+)
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
-    from neelc.engines.spark.compiled import CompiledScript
+    from neelc.engines.spark.compiled import CompiledScript, WrittenQuery
     from neelc.rows.bind.host import Describe
 
 # Text to program.
@@ -118,8 +132,10 @@ def plan_queries(
     read it as a stream. With `compare`, choices are compared with the baselines of the papers; a `planner` of
     one's own takes the place of `plan_query`."""
     units: dict[str, str] = {}
+    queries = list(queries)
+    unit = _unit_of_network(queries) if options.streaming else None
     for named, as_stream in queries:
-        context = PlanningContext(options, statistics, dict(units), as_stream)
+        context = PlanningContext(options, statistics, dict(units), as_stream, unit)
         choice = choose_form(named.query, context, compare)
         try:
             plan = (planner or plan_query)(named, choice, context)
@@ -131,6 +147,12 @@ def plan_queries(
                 units[named.name] = plan.unit
         if named.name is not None:
             statistics = _with_result(named.name, choice, statistics)
+
+
+def _unit_of_network(queries: Sequence[tuple[NamedQuery, bool]]) -> str | None:
+    """The unit that patterns count in that one operator runs."""
+    patterns = [named.query for named, _ in queries if isinstance(named.query, Match)]
+    return common_unit(patterns) if len(patterns) == len(queries) > 1 else None
 
 
 def choose_form(
@@ -188,7 +210,20 @@ def compile_program(
         if isinstance(one.plan, UnsupportedQuery):
             raise one.plan
         plans.append(WrittenQuery(one.named, one.plan, one.as_stream))
-    return write_script(plans, options.streaming)
+    return write_script(plans, options.streaming, _network(plans) if options.streaming else None)
+
+
+def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
+    """Queries that read each other over streams without end; None if there is but one."""
+    if len(plans) == 1:
+        return None
+    queries = []
+    for one in plans:
+        plan = one.plan.plan if isinstance(one.plan, StrategyPlan) else None
+        if not isinstance(plan, StreamPlan):
+            raise UnsupportedNetwork(f"`{one.named.name or one.named.query}` beside other queries")
+        queries.append(StreamedQuery(one.named.name, plan.planned))
+    return stream_network(queries)
 
 
 def _needed(program: Program, position: int) -> Iterator[tuple[NamedQuery, bool]]:

@@ -904,6 +904,11 @@ class RowProjection:
     lists: tuple[ListColumn, ...] = ()
 
 
+NODE = "node number"
+"""The column of rows from outside that has the number of the node that reads them. No column of events has a
+name with a blank."""
+
+
 @dataclass(frozen=True)
 class NodeReading:
     """The rows of an earlier node, as the events that another one reads."""
@@ -914,8 +919,8 @@ class NodeReading:
 
 @dataclass(frozen=True)
 class NetworkNode:
-    """A query of a network. It reads the rows of the stream that have its number in the column `node`, and
-    those of earlier nodes. If others read it, `rows` makes rows of its results.
+    """A query of a network. It reads the rows from outside that have its number in the column NODE, and those
+    of earlier nodes. If others read it, `rows` makes rows of its results.
 
     Its watermark is that of the stream less `lag`: so much later at most do the results of earlier nodes
     come. With `reads`, `schema` are the columns of its events, wherever they come from."""
@@ -930,9 +935,11 @@ class NetworkNode:
 
 @dataclass(frozen=True)
 class NetworkProgram:
-    """Queries that read each other, each after those that it reads; the results are those of the last."""
+    """Queries that read each other, each after those that it reads; the results are those of the last. If it
+    is `zoned`, what they return depends on the time zone of the session."""
 
     nodes: tuple[NetworkNode, ...]
+    zoned: bool = False
 
 
 # The aggregates over lists that kernels can compute. The compiler looks here: it does not load NumPy.

@@ -17,18 +17,19 @@ from in_stream import FAR, Arrival, arrived
 from neelc.ir.program import Program
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.columns import stream_unit
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.pattern.plan.stream_network import (
     StreamedQuery,
     StreamNetwork,
+    common_unit,
     network_columns,
     rows_of_matches,
     stream_network,
 )
 from neelc.program import bind
 from neelc.runtime.columns import FIRST_TIME
-from neelc.runtime.kernels.network_stream import NODE, NetworkStream, arrow_type_of, projected
+from neelc.runtime.kernels.network_stream import NetworkStream, arrow_type_of, projected
+from neelc.runtime.program import NODE
 from neelc.runtime.reference import Tables
 from neelc.runtime.reference.events import read_events
 from neelc.runtime.reference.model import ReferenceEvent
@@ -53,13 +54,13 @@ def bound_script(text: str) -> Program:
 def planned_network(program: Program) -> StreamNetwork:
     """The network of the last query of a script; raises `UnsupportedQuery`."""
     needed = [program.queries[place] for place in program.needed([len(program.queries) - 1])]
-    outside = [one for named in needed for one in named.match.streams if one.producer is None]
-    unit = min(map(stream_unit, outside), key=LENGTHS.__getitem__)
-    queries = []
-    for named in needed:
-        keys = partition_keys(named.match)
-        queries.append(StreamedQuery(named.name, kernel_plan(named.match, keys, unit), keys))
-    return stream_network(queries)
+    unit = common_unit(named.match for named in needed)
+    return stream_network(
+        [
+            StreamedQuery(named.name, kernel_plan(named.match, partition_keys(named.match), unit))
+            for named in needed
+        ]
+    )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
 from neelc.runtime.program import (
     ELEMENT,
+    NODE,
     PLACE,
     Apply,
     ColumnValue,
@@ -38,18 +39,16 @@ from neelc.runtime.program import (
     RowProjection,
     StreamedPattern,
     Value,
+    registered_folds,
 )
 from neelc.runtime.streaming import StreamKernel, StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.user_calls import TYPES, python_values
-from neelc.runtime.user_functions import Function
+from neelc.runtime.user_functions import Function, needed
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import in_zone
 from neelc.runtime.values.types import ArrayOf, DecimalOf, MapOf, StructOf, ValueType, fit
 from neelc.runtime.worker import MOST_MATCHES
-
-NODE = "node"
-"""The column of rows from outside that has the number of the node that reads them."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +81,18 @@ class NetworkStream:
 
     def _kernel(self, node: NetworkNode) -> StreamKernel:
         return KERNELS[type(node.program)](node.program, self.most_matches, self.functions)
+
+
+def network_stream(
+    program: NetworkProgram,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
+    time_zone: str | None = None,
+) -> NetworkStream:
+    """The kernel of a program. `aggregates` are the functions of users that conditions call."""
+    folds = [fold for node in program.nodes for fold in registered_folds(node.program.program.steps)]
+    functions = needed(aggregates or {}, (fold.function for fold in folds))
+    return NetworkStream(program, most_matches, functions, time_zone)
 
 
 KERNELS: Mapping[type, Callable[[StreamedPattern, int, Mapping[str, Function]], StreamKernel]] = {

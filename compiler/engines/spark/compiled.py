@@ -16,6 +16,7 @@ from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, f
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.engines.streaming.algebra import select_relations
+from neelc.engines.streaming.network import network_relations
 from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -28,6 +29,7 @@ from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.stream_network import StreamNetwork
 from neelc.rows.plan.plan import HostPlan
 from neelc.scalar.spark.trees import identifier, spark_type
 
@@ -70,12 +72,17 @@ class WrittenQuery:
     as_stream: bool
 
 
-def write_script(queries: Sequence[WrittenQuery], streaming: bool = False) -> CompiledScript:
+def write_script(
+    queries: Sequence[WrittenQuery], streaming: bool = False, network: StreamNetwork | None = None
+) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
-    over streams without end."""
+    over streams without end; as a `network`, if one operator runs all queries."""
     writer = _ScriptWriter(streaming)
-    for one in queries:
-        writer.add(one, is_last=one is queries[-1])
+    if network is not None:
+        writer.add_network(network, queries[-1].plan)
+    else:
+        for one in queries:
+            writer.add(one, is_last=one is queries[-1])
     last = queries[-1].named.query
     relations = Relations(tuple(writer.lets))
     return CompiledScript(
@@ -156,6 +163,15 @@ class _ScriptWriter:
             self.clocks[query] = plan.query.clock
         if isinstance(plan, HostPlan) or one.as_stream:
             self.names[query] = name
+
+    def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
+        """Add the relations of queries that one operator runs."""
+        assert isinstance(last, StrategyPlan), "the queries of a network are patterns"
+        for one in network.queries:
+            self.lets += self._reads(one.query.streams, one.query.clock)
+        sources = StreamRelations(dict(self.names), {}, {})
+        name = free("result", self.taken)
+        self.lets += network_relations(network, sources, self.taken, name, last.most_matches, last.buckets)
 
     def _read_by(self, query: HostQuery) -> dict[str, str]:
         """The relations of what a query of Spark's reads, by the bare names: of queries, their results."""

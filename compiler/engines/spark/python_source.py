@@ -37,7 +37,13 @@ from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
-from neelc.runtime.program import ImpreciseProgram, PatternProgram, StreamedGroups, StreamedPattern
+from neelc.runtime.program import (
+    ImpreciseProgram,
+    NetworkProgram,
+    PatternProgram,
+    StreamedGroups,
+    StreamedPattern,
+)
 from neelc.scalar.spark.trees import with_alias
 
 # Values as Python source: frozen dataclasses written as the calls that make them.
@@ -143,6 +149,7 @@ RUNNERS = {
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
+    NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
     SnapshotNetwork: ("neelc.runtime.kernels.snapshots.stream", "snapshot_stream"),
 }
@@ -359,6 +366,8 @@ def _on_stream(relation: KernelOnStream, name: str) -> Iterator[str]:
     _, run = RUNNERS[type(relation.program)]
     given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
     given += ", aggregates=aggregates" if functions_on_stream(relation.program) else ""
+    is_zoned = isinstance(relation.program, NetworkProgram) and relation.program.zoned
+    given += f", time_zone={TIME_ZONE}" if is_zoned else ""
     kernel = f"{run}({_constant(name)}{given})"
     program = f"StreamProgram({kernel}, {relation.nanos}, {_constant(name, IDENTITY)})"
     function = f"bucket_function({program})"

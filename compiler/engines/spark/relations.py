@@ -11,11 +11,17 @@ from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
-from neelc.runtime.program import PatternProgram, StreamedGroups, StreamedPattern, registered_folds
+from neelc.runtime.program import (
+    NetworkProgram,
+    PatternProgram,
+    StreamedGroups,
+    StreamedPattern,
+    registered_folds,
+)
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
-StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork
+StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork | NetworkProgram
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -239,4 +245,6 @@ def functions_of(program: AnyProgram) -> list[str]:
 
 def functions_on_stream(streamed: StreamedProgram) -> list[str]:
     """The same of a program for streams."""
+    if isinstance(streamed, NetworkProgram):
+        return [name for node in streamed.nodes for name in functions_of(node.program.program)]
     return [] if isinstance(streamed, SnapshotNetwork) else functions_of(streamed.program)

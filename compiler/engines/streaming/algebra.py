@@ -4,7 +4,6 @@ network of windows, correlators and aggregators, and Spark computes what depends
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from neelc.algebra.plan.aggregates import AggregatorPlan
 from neelc.algebra.plan.network import NetworkPlan
@@ -22,12 +21,12 @@ from neelc.engines.spark.algebra import (
 )
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder
 from neelc.engines.spark.relations import Items, KernelOnStream, Let, SelectColumns
-from neelc.engines.spark.scans import OBSERVED, StreamRelations, free
-from neelc.engines.streaming.pattern import METRICS, bucket
+from neelc.engines.spark.scans import StreamRelations
+from neelc.engines.streaming.pattern import METRICS, bucket, observed_streams
 from neelc.ir import algebra as a
 from neelc.ir.types import LENGTHS
 from neelc.runtime.kernels.snapshots.program import SOURCE
-from neelc.scalar.spark.trees import alias, identifier, spark_type
+from neelc.scalar.spark.trees import alias, spark_type
 from neelc.scalar.type_of import type_of
 
 
@@ -38,29 +37,14 @@ def select_relations(
     if streamed.core is None:
         yield from algebra_relations(plan, sources, taken, name, as_stream=False)
         return
-    lets, observed = _observed(plan, sources, taken)
+    timed = (stream for stream in plan.query.streams if not stream.is_relation)
+    lets, observed = observed_streams(timed, sources, taken)
     yield from lets
     emitting = RelationBuilder(plan.unit, plan.query.clock, observed, taken)
     core = _core(emitting, plan, streamed)
     stage = NetworkWriter(emitting, plan, {streamed.core: core}).stage(plan.root, plan.query.root.payload)
     yield from emitting.lets
     yield result_of(plan, stage, name, as_stream=False)
-
-
-def _observed(
-    plan: NetworkPlan, sources: StreamRelations, taken: set[str]
-) -> tuple[list[Let], StreamRelations]:
-    """The streams with their events counted. This also holds back Spark's optimiser: it would filter events
-    before the watermark is computed, and where only others come, time would stand still."""
-    lets, names = [], dict(sources.names)
-    for stream in plan.query.streams:
-        if not stream.is_relation:
-            source = names[stream.name]
-            names[stream.name] = free(f"{source}_events", taken)
-            items = tuple((identifier(column.name), column.name) for column in stream.columns)
-            relation = SelectColumns(source, items, observed=f"{OBSERVED}{stream.name}")
-            lets.append(Let(names[stream.name], relation, f"The events of {stream.name}, counted."))
-    return lets, replace(sources, names=names)
 
 
 def _core(emitting: RelationBuilder, plan: NetworkPlan, streamed: StreamedNetwork) -> EventRelation:

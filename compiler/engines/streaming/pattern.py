@@ -3,7 +3,7 @@ buckets; one stateful operator finds the matches; Spark computes what is returne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from neelc.engines.spark.kernel import (
@@ -15,11 +15,12 @@ from neelc.engines.spark.kernel import (
 )
 from neelc.engines.spark.relations import Extend, KernelOnStream, Let, SelectColumns, Watermark
 from neelc.engines.spark.results import MatchRelation, results
-from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
+from neelc.engines.spark.scans import OBSERVED, ScanRequest, StreamRelations, free, scans
 from neelc.ir.program import Clock, Match, Stream
 from neelc.ir.types import LENGTHS, TIMESTAMP
 from neelc.pattern.plan.counting.plan import AggregatePlan, sentence
 from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.runtime.program import StreamedGroups
 from neelc.scalar.spark.expressions import as_number
@@ -39,18 +40,8 @@ def stream_relations(
     buckets: int,
 ) -> Iterator[Let]:
     """The relations of a query over streams."""
-    planned, program = plan.planned, plan.program
-    request = ScanRequest(
-        query,
-        planned.plan.unit,
-        planned.plan.roles,
-        planned.columns,
-        planned.keys,
-        program.lasting,
-        program.everything,
-        observed=True,
-    )
-    lets = list(scans(request, sources, taken))
+    planned = plan.planned
+    lets = list(scans(scan_request(planned, query.streams, observed=True), sources, taken))
     yield from lets
     bucketed = free("bucketed", taken)
     keys = tuple(map(identifier, plan.together))
@@ -65,17 +56,50 @@ def stream_relations(
         return
     matched = free("matches", taken)
     yield Let(matched, found, f"Matches of {planned.text}, as soon as they are sure.")
-    matches = MatchRelation(
-        matched,
-        # What is distinct is found by the kernel.
-        replace(query, distinct=False),
+    yield from results(matches_of(planned, matched), planned.residual, taken, name, as_stream=False)
+
+
+def scan_request(planned: KernelPlan, streams: tuple[Stream, ...], observed: bool) -> ScanRequest:
+    """What is read of these streams."""
+    return ScanRequest(
+        replace(planned.query, streams=streams),
+        planned.plan.unit,
+        planned.plan.roles,
+        planned.columns,
+        planned.keys,
+        planned.program.lasting,
+        planned.program.everything,
+        observed=observed,
+    )
+
+
+def observed_streams(
+    streams: Iterable[Stream], sources: StreamRelations, taken: set[str]
+) -> tuple[list[Let], StreamRelations]:
+    """Streams with their events counted, for what reads them more than once. This also holds back Spark's
+    optimiser: it would filter events before the watermark is computed, and where only others come, time would
+    stand still."""
+    lets, names = [], dict(sources.names)
+    for stream in streams:
+        source = names[stream.name]
+        names[stream.name] = free(f"{source}_events", taken)
+        items = tuple((identifier(column.name), column.name) for column in stream.columns)
+        relation = SelectColumns(source, items, observed=f"{OBSERVED}{stream.name}")
+        lets.append(Let(names[stream.name], relation, f"The events of {stream.name}, counted."))
+    return lets, replace(sources, names=names)
+
+
+def matches_of(planned: KernelPlan, name: str) -> MatchRelation:
+    """What RETURN is computed from. What is distinct is found by the kernel."""
+    return MatchRelation(
+        name,
+        replace(planned.query, distinct=False),
         planned.plan.unit,
         planned.struct,
         planned.field,
         frozenset(may_be_absent(planned.plan.steps)),
         planned.inner,
     )
-    yield from results(matches, planned.residual, taken, name, as_stream=False)
 
 
 def _groups(

@@ -203,12 +203,13 @@ class PlanningTask:
 @dataclass(frozen=True)
 class PlanningContext:
     """What a query is planned by, besides what was chosen for it: `units` are those of the times of earlier
-    queries; `is_read` if another query reads it as a stream."""
+    queries; `is_read` if another query reads it as a stream. With a `unit`, that is what it counts in."""
 
     options: Options = field(default_factory=Options)
     statistics: Statistics = field(default_factory=Statistics)
     units: Mapping[str, str] = field(default_factory=dict)
     is_read: bool = False
+    unit: str | None = None
 
 
 def planning_task(choice: FormChoice, context: PlanningContext) -> PlanningTask:
@@ -222,7 +223,7 @@ def planning_task(choice: FormChoice, context: PlanningContext) -> PlanningTask:
     return PlanningTask(
         query,
         chosen.keys,
-        unit_of(query, context.units),
+        context.unit or unit_of(query, context.units),
         choice.query,
         chosen.estimate,
         context.is_read,

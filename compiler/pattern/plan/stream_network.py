@@ -8,7 +8,7 @@ after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neelc.ir import expressions as e
@@ -28,10 +28,9 @@ from neelc.ir.types import (
     DataType,
     Struct,
 )
-from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
-from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn
+from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn, stream_unit
 from neelc.pattern.plan.emission import streamed_pattern
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, closures_of
 from neelc.pattern.plan.plan import Role, types_of_variables
@@ -57,7 +56,7 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.reference.question import condition
 from neelc.runtime.values.types import ValueType
-from neelc.scalar.type_of import DATETIMES, type_of, value_type
+from neelc.scalar.type_of import DATETIMES, is_zoned, type_of, value_type
 
 
 class UnsupportedNetwork(UnsupportedQuery):
@@ -71,11 +70,10 @@ class UnsupportedNetwork(UnsupportedQuery):
 
 @dataclass(frozen=True)
 class StreamedQuery:
-    """A query of a network: the name by which others read it, its plan, and its keys."""
+    """A query of a network: the name by which others read it, and its plan."""
 
     name: str | None
     planned: KernelPlan
-    keys: tuple[Key, ...]
 
     @property
     def query(self) -> Match:
@@ -101,6 +99,12 @@ class StreamNetwork:
     reason: str = ""
 
 
+def common_unit(queries: Iterable[Match]) -> str:
+    """The unit that holds the times of all streams that any of the queries reads from outside."""
+    streams = (stream for query in queries for stream in query.streams if stream.producer is None)
+    return min(map(stream_unit, streams), key=LENGTHS.__getitem__)
+
+
 def stream_network(queries: Sequence[StreamedQuery]) -> StreamNetwork:
     """The network of queries that read each other, each after those that it reads; raises `UnsupportedQuery`.
     All count times in one unit."""
@@ -109,11 +113,21 @@ def stream_network(queries: Sequence[StreamedQuery]) -> StreamNetwork:
     nodes: list[NetworkNode] = []
     for one in queries:
         nodes.append(_node(one, queries[: len(nodes)], nodes, one is queries[-1]))
-    program = NetworkProgram(tuple(nodes))
+    program = NetworkProgram(tuple(nodes), any(map(is_zoned, _evaluated(queries))))
     buckets = _buckets(queries, program)
     if isinstance(buckets, str):
         return StreamNetwork(tuple(queries), program, None, buckets)
     return StreamNetwork(tuple(queries), program, buckets)
+
+
+def _evaluated(queries: Sequence[StreamedQuery]) -> Iterator[Expr]:
+    """What workers may evaluate."""
+    for one in queries:
+        yield from (output.expression for output in one.query.outputs)
+        yield from one.planned.residual
+        yield from (condition for role in one.planned.plan.roles for condition in role.conditions)
+        yield from (column.expression for column in one.planned.columns)
+        yield from (term for key in one.planned.keys for term, _ in key.terms)
 
 
 def _node(
@@ -204,7 +218,7 @@ def _traced(queries: Sequence[StreamedQuery], number: int) -> list[int] | str:
                 continue
             read = queries[places[stream.producer]]
             key = _key_behind(one, own, stream, read)
-            name = one.keys[own].name
+            name = one.planned.keys[own].name
             if key is None:
                 return f"the key {name} of `{one.name or one.query.pattern}` is no key of `{read.name}`"
             if found[places[stream.producer]] not in (None, key):
@@ -218,27 +232,20 @@ def _traced(queries: Sequence[StreamedQuery], number: int) -> list[int] | str:
 
 def _key_behind(one: StreamedQuery, number: int, stream: Stream, read: StreamedQuery) -> int | None:
     """The number of the key of `read` that is this key of a query, for events of that stream."""
-    columns: set[str] = set()
-    for type in one.query.types:
-        if not any(member.stream == stream.name for member in type.members):
-            continue
-        for variable, term in one.keys[number].terms:
-            if type.name not in types_of_variables(one.planned.plan).get(variable, ()):
-                continue
-            match plain(term):
-                case e.Attribute(e.Variable(), name):
-                    columns.add(bare(name).casefold())
-                case _:
-                    return None
-    if len(columns) != 1:
-        return None
-    (column,) = columns
-    returned = [one.expression for one in read.query.outputs if one.name.casefold() == column]
+    types = [t.name for t in one.query.types if any(member.stream == stream.name for member in t.members)]
+    terms = [term for term, of in one.planned.keys[number].terms if set(of) & set(types)]
+    match [plain(term) for term in terms]:
+        case [e.Attribute(e.Variable(), name)]:
+            column = bare(name).casefold()
+        case _:
+            return None
     absent = frozenset(may_be_absent(read.planned.plan.steps))
-    match returned:
-        case [e.Attribute(e.Variable(variable)) as term] if variable not in absent:
-            for place, key in enumerate(read.keys):
-                if term in (plain(one) for name, one in key.terms if name == variable):
+    match [output.expression for output in read.query.outputs if output.name.casefold() == column]:
+        case [e.Attribute(e.Variable(variable)) as returned] if variable not in absent:
+            term = renamed(returned, variable, EVENT)
+            own = set(types_of_variables(read.planned.plan).get(variable, ()))
+            for place, key in enumerate(read.planned.keys):
+                if own and [plain(one) for one, of in key.terms if own & set(of)] == [term]:
                     return place
     return None
 
@@ -534,22 +541,21 @@ class DerivedEvents:
 
     def _roles(self, roles: Sequence[Role]) -> Value:
         """The roles that an event can play, as bits."""
-        bits: list[Value] = []
+        total: Value = Constant(0)
         for role in roles:
             bit: Value = Constant(1 << self.planned.plan.roles.index(role))
             conditions = self._conditions(role)
-            test = Apply("and", conditions)
-            bits.append(Apply("if", (test, bit, Constant(0)), "bigint") if conditions else bit)
-        total: Value = Constant(0)
-        for bit in bits:
-            total = Apply("+", (total, bit), "bigint")
+            if conditions and (len(roles) > 1 or self.planned.program.everything):
+                bit = Apply("if", (_all_of(conditions), bit, Constant(0)), "bigint")
+            total = bit if total == Constant(0) else Apply("+", (total, bit), "bigint")
         return total
 
     def _has_role(self, roles: Sequence[Role]) -> tuple[Value, ...]:
+        """The conditions that an event can play a role at all."""
         tests = [self._conditions(role) for role in roles]
-        if tests and not all(tests):
-            return ()
-        return (Apply("or", tuple(Apply("and", several) for several in tests)),)
+        if len(tests) == 1:
+            return tests[0]
+        return (Apply("or", tuple(map(_all_of, tests))),) if all(tests) else ()
 
     def _key(self, key: KeyColumn) -> ProjectedColumn:
         terms = [term for term, types in key.terms if any(map(self._is_member, types))]
@@ -598,3 +604,7 @@ def _as_type(value: Value, have: DataType, want: DataType) -> Value:
     if have == want:
         return value
     return Apply("cast", (value, Constant(value_type(have))), value_type(want))
+
+
+def _all_of(conditions: tuple[Value, ...]) -> Value:
+    return conditions[0] if len(conditions) == 1 else Apply("and", conditions)

@@ -1,0 +1,130 @@
+"""Queries that read queries over streams without end, on Spark: as many rows, and the same, as over the same
+events in a batch."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import neelc
+
+SCHEMA = "t TIMESTAMP, kind STRING, id INT, x INT, price DECIMAL(9, 2), s STRING"
+DECLARED = f"CREATE STREAM S ({SCHEMA}) TIMESTAMP BY t TYPE BY kind WATERMARK 5 SECONDS;\n"
+END = ("2024-03-31 12:00:00Z", "Z", 0, 0, "0", "")
+"""An event of no type that is asked for: with it, all others are known."""
+
+
+def events(count: int, seed: int) -> list[tuple[object, ...]]:
+    """Events of an hour in which clocks are set forward in Berlin, nearly in the order of time."""
+    chance = Random(seed)
+    times = sorted(range(count), key=lambda second: second + chance.uniform(0, 4))
+    begin = datetime.datetime(2024, 3, 31, 0, 58)
+    return [
+        (f"{begin + datetime.timedelta(seconds=second)}Z", chance.choice("ABCD"), chance.randint(1, 3),
+         chance.randint(0, 9), f"{chance.randint(0, 999) / 100:.2f}", chance.choice(("u", "v", None)))
+        for second in times
+    ]  # fmt: skip
+
+
+def frame(spark: Any, rows: Sequence[tuple[object, ...]]) -> Any:
+    names = [column.split()[0] for column in SCHEMA.replace("(9, 2)", "").split(", ")]
+    texts = spark.createDataFrame(rows, "t STRING, kind STRING, id INT, x INT, price STRING, s STRING")
+    casts = {"t": "CAST(t AS TIMESTAMP) AS t", "price": "CAST(price AS DECIMAL(9, 2)) AS price"}
+    return texts.selectExpr(*(casts.get(name, name) for name in names))
+
+
+def written(spark: Any, rows: Sequence[tuple[object, ...]], directory: Path, batches: int) -> Path:
+    """The rows in as many files; the last has the event that ends all."""
+    size = -(-len(rows) // batches)
+    parts = [rows[first : first + size] for first in range(0, len(rows), size)]
+    for number, part in enumerate([*parts, [END]]):
+        single = directory / f"part{number}"
+        frame(spark, part).coalesce(1).write.parquet(str(single))
+        (found,) = single.glob("*.parquet")
+        (directory / "in").mkdir(exist_ok=True)
+        found.rename(directory / "in" / f"{number:03}.parquet")
+    return directory / "in"
+
+
+def streamed(spark: Any, text: str, data: Path, checkpoint: Path) -> Counter[tuple[object, ...]]:
+    """The rows that a streaming query gives, one file in each micro-batch."""
+    source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(data))
+    result = neelc.sql(spark, text, S=source)
+    assert result.isStreaming
+    out = checkpoint.parent / "out"
+    query = (
+        result.writeStream.format("parquet")
+        .option("path", str(out))
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(240), "the query does not end"
+    return counted(spark.read.schema(result.schema).parquet(str(out)))
+
+
+def counted(result: Any) -> Counter[tuple[object, ...]]:
+    return Counter(map(tuple, result.collect()))
+
+
+@contextmanager
+def set_to(spark: Any, **settings: str) -> Iterator[None]:
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+KEYED = f"""{DECLARED}
+CREATE QUERY Run AS PATTERN SEQ(A a, B+ b[], !C c) WHERE [id] WITHIN 8 SECONDS
+RETURN a.id AS id, a.t AS since, b[last].t AS until, sum(b[].price) AS total, b[].s AS texts, a AS first,
+  date_trunc('HOUR', a.t) AS hour, concat(a.s, CAST(a.t AS STRING)) AS shown, match_end AS ended;
+CREATE QUERY Two AS PATTERN SEQ(Run p, !D d, Run q) WHERE p.id = q.id AND p.id = d.id WITHIN 40 SECONDS
+RETURN p.id AS id, p.total + q.total AS total, p.first.price AS price, q.shown AS shown, q.hour AS hour,
+  size(q.texts) AS n, p.ts AS since;
+PATTERN SEQ(Two w, A a) WHERE w.id = a.id AND w.total > a.price AND hour(w.hour) < 9 WITHIN 60 SECONDS
+RETURN w.id, w.total, w.price, w.shown, w.hour, w.n, w.since, w.te, a.t, a.x
+"""
+
+
+def test_three_queries_with_a_key(spark: Any, tmp_path: Path) -> None:
+    rows = events(320, 1)
+    settings = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
+    with set_to(spark, **settings):
+        expected = counted(neelc.sql(spark, KEYED, S=frame(spark, rows)))
+        assert sum(expected.values()) > 8
+        data = written(spark, rows, tmp_path, 3)
+        assert streamed(spark, KEYED, data, tmp_path / "checkpoint") == expected
+
+
+ONE_BUCKET = f"""{DECLARED}
+CREATE QUERY Lonely AS PATTERN SEQ(A a, !B b) WITHIN 3 SECONDS RETURN a.x AS x, a.s AS s;
+PATTERN SEQ(C c, Lonely l, !D d) WHERE c.x < l.x AND upper(l.s) = 'U' WITHIN 9 SECONDS
+RETURN c.x, l.x AS y, l.te
+"""
+
+
+def test_a_restart_in_one_bucket(spark: Any, tmp_path: Path) -> None:
+    """Half of the files come when the query has stopped; it goes on where it was."""
+    rows = events(160, 2)
+    with set_to(spark, **{"spark.sql.shuffle.partitions": "2"}):
+        expected = counted(neelc.sql(spark, ONE_BUCKET, S=frame(spark, rows)))
+        assert sum(expected.values()) > 3
+        data = written(spark, rows, tmp_path, 2)
+        later = sorted(data.glob("*.parquet"))[1:]
+        for path in later:
+            path.rename(tmp_path / path.name)
+        first = streamed(spark, ONE_BUCKET, data, tmp_path / "checkpoint")
+        assert sum(first.values()) < sum(expected.values())
+        for path in later:
+            (tmp_path / path.name).rename(path)
+        assert streamed(spark, ONE_BUCKET, data, tmp_path / "checkpoint") == expected
