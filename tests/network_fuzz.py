@@ -41,9 +41,14 @@ class NetworkTally:
 
 
 def check_script(number: int, tally: NetworkTally) -> None:
-    """Compare one script on some streams."""
+    """Compare a random script on some streams."""
     chance = Random(number)
-    text = script(chance)
+    check_text(number, script(chance), tally, STREAMS)
+
+
+def check_text(number: int, text: str, tally: NetworkTally, streams: int) -> None:
+    """Compare one script on so many streams."""
+    chance = Random(number)
     try:
         program = bound_script(text)
         network = planned_network(program)
@@ -51,8 +56,8 @@ def check_script(number: int, tally: NetworkTally) -> None:
         tally.refused[str(refusal).splitlines()[0].partition("`")[0]] += 1
         return
     tally.bucketed += network.buckets is not None
-    for place in range(STREAMS):
-        rows, how = tables(chance), arrival(number * STREAMS + place)
+    for place in range(streams):
+        rows, how = tables(chance), arrival(number * streams + place)
         found = streamed_rows(program, rows, how, network)
         with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
             try:

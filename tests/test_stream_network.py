@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from generate.stream_networks import RARE, rare_script
 from in_network import bound_script, outside_events, outside_rows, planned_network, run_network
 from in_stream import FAR
-from network_fuzz import compare
+from network_fuzz import NetworkTally, check_text, compare
 
 from neelc.pattern.plan.blocks import UnboundedState
 from neelc.pattern.plan.stream_network import StreamNetwork, UnsupportedNetwork
@@ -171,6 +172,14 @@ def test_networks_find_what_the_reference_does() -> None:
     tally = compare(31_000, 90)
     assert tally.broken == []
     assert tally.with_rows > 20 and tally.bucketed > 3
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_what_is_drawn_seldom(name: str) -> None:
+    tally = NetworkTally()
+    check_text(1, rare_script(name), tally, 6)
+    assert tally.broken == [] and not tally.refused
+    assert tally.with_rows > 1
 
 
 def test_case_of_a_network_of_three() -> None:

@@ -107,8 +107,8 @@ def test_three_queries_with_a_key(spark: Any, tmp_path: Path) -> None:
 
 
 ONE_BUCKET = f"""{DECLARED}
-CREATE QUERY Lonely AS PATTERN SEQ(A a, !B b) WITHIN 3 SECONDS RETURN a.x AS x, a.s AS s;
-PATTERN SEQ(C c, Lonely l, !D d) WHERE c.x < l.x AND upper(l.s) = 'U' WITHIN 9 SECONDS
+CREATE QUERY Lonely AS PATTERN SEQ(A a, !B b) WITHIN 2 SECONDS RETURN a.x AS x, a.s AS s;
+PATTERN SEQ(C c, Lonely l, !D d) WHERE d.x > 7 AND upper(l.s) IN ('U', 'V') WITHIN 9 SECONDS
 RETURN c.x, l.x AS y, l.te
 """
 
