@@ -3,12 +3,16 @@ sure; what no later match can need is forgotten."""
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from generate.stream_networks import STREAM, tables
 from in_kernel import planned_for
+from in_network import bound_script
 from in_stream import emissions
 from kernel_fuzz import Tally
 from pattern_examples import LASTING, query
-from stream_fuzz import check_imprecise, check_partial, check_rows, run_round
+from stream_fuzz import check_imprecise, check_pair, check_partial, check_rows, run_round
 
 from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
 from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
@@ -145,6 +149,12 @@ def test_groups_that_are_never_complete_are_refused(text: str) -> None:
         streamed_groups(planned_for(query(text)))
 
 
+def test_collapsed_lists_alone_are_refused() -> None:
+    with pytest.raises(EndlessGroups, match="all matches of a key are one row") as refused:
+        streamed_pattern(planned_for(query("SEQ(A+ a[], B+ b[]) WITHIN 9 RETURN COLLAPSED count(a[]) AS n")))
+    assert "name a single event" in str(refused.value.hint)
+
+
 def test_a_pattern_without_a_window_is_refused() -> None:
     with pytest.raises(UnboundedState, match="every event would be kept"):
         streamed_pattern(planned_for(query("SEQ(A a, B b)")))
@@ -156,3 +166,23 @@ def test_rows_are_kept_apart_by_those_keys_only_that_they_have() -> None:
     assert streamed.distinct is not None
     assert set(streamed.program.keys) == {"id", "user"}
     assert streamed.distinct.keys == ("user",)
+
+
+# RETURN COLLAPSED: lists reach a window back and forth from the single events.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A+ a[], B b, C+ c[]) WITHIN 5 SECONDS",
+        "SEQ(A+ a[], (B b OR D d), C+ c[]) WITHIN 5 SECONDS",
+        "AND(A+ a[], B b, C+ c[]) WITHIN 5 SECONDS",
+        "SEQ(!D d, A+ a[], B b, C+ c[], !D e) WITHIN 6 SECONDS",
+        "SEQ(A+ a[], B b, C+ c[]) WITHIN 6 EVENTS",
+    ],
+)
+def test_lists_on_both_sides_of_a_single_event(text: str) -> None:
+    match = bound_script(f"{STREAM}PATTERN {text} RETURN COLLAPSED count(a[]) AS n;").queries[0].match
+    planned = planned_for(match)
+    found = [check_pair(match, tables(Random(seed)), seed, planned) for seed in range(12)]
+    assert any(found)

@@ -207,9 +207,13 @@ def known_events(
 def _keep(streamed: StreamedPattern) -> int | None:
     """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
     such time."""
-    if streamed.window is None:
-        return None
-    return 2 * streamed.window if streamed.program.looks_back else streamed.window
+    return None if streamed.window is None else streamed.window * _windows(streamed.program)
+
+
+def _windows(program: PatternProgram) -> int:
+    """How many windows before the watermark what is needed may start. A row with the lists of several matches
+    is sure a window after its single events."""
+    return 1 + program.looks_back + program.collapsed
 
 
 def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
@@ -220,7 +224,7 @@ def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
         return start > max(now, FIRST_TIME + keep) - keep
     assert streamed.events is not None, "without a window, nothing could ever be forgotten"
     # A window of EVENTS that reaches beyond the watermark has fewer of them before.
-    most = 2 * streamed.events if streamed.program.looks_back else streamed.events
+    most = streamed.events * _windows(streamed.program)
     return (start > now) | (_known_from(known, now) <= most)
 
 
@@ -286,6 +290,9 @@ class Surely:
 
     def _is_past(self, piece: Piece, count: int, watermark: int) -> Bools:
         """Whether a window from the start of each match on has passed."""
+        if self.streamed.program.collapsed:
+            # Lists hold the events of all matches with the same single events, each a window long.
+            piece = {name: column for name, column in piece.items() if not isinstance(column, EventLists)}
         if self.streamed.window is not None:
             least, _ = self._least(piece, count)
             return least + self.streamed.window <= watermark

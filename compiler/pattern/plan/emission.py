@@ -73,6 +73,12 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     query, program = planned.query, planned.program
     width, counted = _width(query, planned.plan.unit)
     window, events = (None, width) if counted else (width, None)
+    if query.collapsed and not _has_single_event(query.pattern):
+        refusal = EndlessGroups(
+            "RETURN COLLAPSED without a single event over a stream without end: all matches of a key are one row"
+        )
+        refusal.hint = "name a single event that every match has, such as the first one: SEQ(A a, A+ more[])"
+        raise refusal
     distinct = match_grouping(planned) if query.distinct else None
     return StreamedPattern(program, emission_of(query, program), window, events, distinct)
 
@@ -245,6 +251,18 @@ def _following(parts: Sequence[Pattern]) -> ScopeEnd | None:
             if not may_be_empty(part):
                 return ScopeEnd(group)
     return None
+
+
+def _has_single_event(pattern: Pattern) -> bool:
+    """Whether every match has a single event: those with the same ones are collapsed."""
+    match pattern:
+        case Event():
+            return True
+        case Or(parts):
+            return all(map(_has_single_event, parts))
+        case Seq(parts) | And(parts) | AndNeg(parts):
+            return any(map(_has_single_event, parts))
+    return False
 
 
 def _has_open_list(pattern: Pattern) -> bool:
