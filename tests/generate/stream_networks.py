@@ -13,8 +13,8 @@ STREAM = (
 RARE = {
     "composites": (
         "CREATE QUERY N AS PATTERN SEQ(A a, SEQ(B b, C c)+ k[]) WITHIN 9 SECONDS"
-        " RETURN a.x AS x, count(k[]) AS n, sum(k[].c.x + k[].b.id) AS total, k[last].b.s AS s, k[1].c AS first,"
-        " k[].b.x AS xs, k[last-1].c.t AS before",
+        " RETURN a.x AS x, count(k[]) AS n, sum(k[].c.x + k[].b.id) AS total, k[last].b.s AS s,"
+        " k[1].c AS first, k[].b.x AS xs, k[last-1].c.t AS before",
         "PATTERN SEQ(N p, D d) WHERE p.n < d.x OR p.first.x = d.x WITHIN 20 SECONDS"
         " RETURN p.x, p.n, p.total, p.s, p.first, p.xs, p.before, d.t",
     ),
@@ -23,20 +23,23 @@ RARE = {
         "PATTERN SEQ(N p, D d) WHERE p.a.x <= d.x AND size(p.b) < 3 WITHIN 12 SECONDS",
     ),
     "lists": (
-        "CREATE QUERY N AS PATTERN SEQ(A a, B+ b[]) WITHIN 8 SECONDS RETURN a.id, avg(b[].y) AS y, b[2].x AS x,"
-        " collect_list(b[].s) AS texts, collect_set(b[].s) AS several, count(DISTINCT b[].x) AS n,"
+        "CREATE QUERY N AS PATTERN SEQ(A a, B+ b[]) WITHIN 8 SECONDS"
+        " RETURN a.id, avg(b[].y) AS y, b[2].x AS x, collect_list(b[].s) AS texts,"
+        " collect_set(b[].s) AS several, count(DISTINCT b[].x) AS n,"
         " stddev(b[].x) AS wide, bool_or(b[].x > 2) AS large, first(b[].y) AS one",
         "PATTERN SEQ(N p, !C c, D d) WHERE p.n <> c.x WITHIN 14 SECONDS"
         " RETURN p.y, p.x, size(p.texts) AS texts, size(p.several) AS n, p.wide, p.large, p.one, p.te, d.t",
     ),
     "conditions on complete matches": (
         "CREATE QUERY N AS PATTERN SEQ(A a, B+ b[], C c) WITHIN 8 SECONDS"
-        " WHERE concat(b[i].s, a.s) < 'w' AND concat(b[i].s, b[i-1].s) <> 'uv' AND length(concat(a.s, c.s)) = 2"
+        " WHERE concat(b[i].s, a.s) < 'w' AND concat(b[i].s, b[i-1].s) <> 'uv'"
+        " AND length(concat(a.s, c.s)) = 2"
         " RETURN a.x AS x, count(b[]) AS n",
         "PATTERN SEQ(N p, N q) WITHIN 20 SECONDS RETURN p.x, q.n, p.te, q.te AS te",
     ),
     "partial matches": (
-        "CREATE QUERY N AS PATTERN SEQ(A a, B b, C c) WITHIN 6 SECONDS WITH PARTIAL MATCHES RETURN a.x AS x, c.x AS y",
+        "CREATE QUERY N AS PATTERN SEQ(A a, B b, C c) WITHIN 6 SECONDS WITH PARTIAL MATCHES"
+        " RETURN a.x AS x, c.x AS y",
         "PATTERN SEQ(N p, D d) WHERE p.stopped <> 'complete' AND p.x < d.x WITHIN 9 SECONDS"
         " RETURN p.x, p.stopped, p.te, d.t",
     ),
@@ -47,7 +50,8 @@ RARE = {
     ),
     "one query twice": (
         "CREATE QUERY N AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id AS id, b.x AS x",
-        "CREATE QUERY M AS PATTERN SEQ(N p, !C c) WHERE p.id = c.id AND c.x > 2 WITHIN 5 SECONDS RETURN p.id AS id, p.x AS x",
+        "CREATE QUERY M AS PATTERN SEQ(N p, !C c) WHERE p.id = c.id AND c.x > 2 WITHIN 5 SECONDS"
+        " RETURN p.id AS id, p.x AS x",
         "PATTERN AND(N p, M m, D d) WHERE [id] WITHIN 20 SECONDS RETURN p.id, p.x AS px, m.x, d.t",
     ),
     "STRICT CONTIGUITY": (
@@ -55,7 +59,8 @@ RARE = {
         "PATTERN SEQ(N p, B b) FROM N, S USING STRICT CONTIGUITY WITHIN 9 SECONDS RETURN p.x, b.x AS y",
     ),
     "shared names": (
-        "CREATE QUERY N AS PATTERN (A a OR SEQ(B b, L l)) WITHIN 5 SECONDS RETURN a.x AS x, l.until - b.t AS n",
+        "CREATE QUERY N AS PATTERN (A a OR SEQ(B b, L l)) WITHIN 5 SECONDS"
+        " RETURN a.x AS x, l.until - b.t AS n",
         "PATTERN AND(N p, C c) WITHIN 8 SECONDS RETURN p.x, p.n, c.t, match_start, match_end",
     ),
 }

@@ -75,7 +75,7 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     window, events = (None, width) if counted else (width, None)
     if query.collapsed and not _has_single_event(query.pattern):
         refusal = EndlessGroups(
-            "RETURN COLLAPSED without a single event over a stream without end: all matches of a key are one row"
+            "RETURN COLLAPSED without a single event over a stream: all matches of a key are one row"
         )
         refusal.hint = "name a single event that every match has, such as the first one: SEQ(A a, A+ more[])"
         raise refusal
