@@ -243,7 +243,7 @@ def _scopes(part: Pattern, after: ScopeEnd | None) -> Iterator[ScopeEnd]:
 
 
 def _following(parts: Sequence[Pattern]) -> ScopeEnd | None:
-    """Where a scope ends that parts of a SEQ follow: at the first that is not absent; one of them never is."""
+    """Where a scope ends that parts of a SEQ follow: at the first that is not absent; one never is."""
     group: tuple[str, ...] = ()
     for part in parts:
         if not isinstance(part, Not):
