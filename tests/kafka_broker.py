@@ -1,5 +1,5 @@
 """Real parts for tests of streams: a Kafka broker on loopback, and the jars that Spark needs for Kafka, Avro
-and Delta.
+and Delta. `python tests/kafka_broker.py PORT TOPIC...` starts one with these topics.
 
 The jars of `jars.txt` are fetched from Maven Central into build/jars, once. Where they, Java or the Python
 client cannot be had, `Unavailable` says why, and tests are skipped with that reason.
@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,8 +149,8 @@ class Broker:
 
 
 @contextmanager
-def broker() -> Iterator[Broker]:
-    """A broker in KRaft mode on free ports, gone afterwards; raises `Unavailable`."""
+def broker(port: int | None = None) -> Iterator[Broker]:
+    """A broker in KRaft mode, on a free port if none is given, gone afterwards; raises `Unavailable`."""
     java = shutil.which("java")
     if java is None:
         raise Unavailable("there is no Java")
@@ -159,7 +161,7 @@ def broker() -> Iterator[Broker]:
     path = os.pathsep.join(map(str, jars("broker")))
     command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path]
     with tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as directory:
-        port, controller = _free_port(), _free_port()
+        port, controller = port or _free_port(), _free_port()
         settings = Path(directory) / "server.properties"
         settings.write_text(PROPERTIES.format(port=port, controller=controller, directory=directory))
         log = (Path(directory) / "broker.log").open("w+")
@@ -189,3 +191,17 @@ def _await(port: int, process: subprocess.Popen[bytes], log: str) -> None:
                 return
         time.sleep(0.2)
     raise RuntimeError(f"the broker did not start: {Path(log).read_text()[-2000:]}")
+
+
+def main(port: str, *topics: str) -> None:
+    """A broker with these topics, until Ctrl-C or SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with broker(int(port)) as found, suppress(KeyboardInterrupt):
+        for topic in topics:
+            found.create(topic)
+        print(f"Kafka at {found.address}, topics: {', '.join(topics)}; Ctrl-C stops it", flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
