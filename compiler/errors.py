@@ -174,6 +174,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5009": "AFTER MATCH SKIP leads nowhere",
     "NEEL5010": "an agent failed",
     "NEEL5070": "a time that cannot be computed with",
+    "NEEL5071": "a row of a stream without an event time",
     "NEEL5090": "a record of a stream that cannot be read",
     "NEEL5101": "a run on Spark failed",
     "NEEL5102": "Spark's workers lack a package",

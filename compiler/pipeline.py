@@ -21,7 +21,7 @@ from neelc.algebra.cost.sizes import valid_events
 from neelc.algebra.plan.network import QueryPlan, network_plan
 from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
-from neelc.arguments import Options, UserAgent, UserAggregate
+from neelc.arguments import BUCKETS, Options, UserAgent, UserAggregate
 from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError
@@ -49,6 +49,7 @@ from neelc.pattern.plan.stream_network import (
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
+from neelc.rows.plan.streams import streamed_host_plan
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -169,7 +170,10 @@ def choose_form(
 def plan_query(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
     """The plan of what was chosen; raises `UnsupportedQuery`."""
     if isinstance(choice, HostQuery):
-        return host_plan(choice)
+        options = context.options
+        return (
+            streamed_host_plan(choice, options.buckets or BUCKETS) if options.streaming else host_plan(choice)
+        )
     if isinstance(choice, FormChoice):
         return planned_match(planning_task(choice, context), context.options.strategy)
     assert isinstance(named.query, Algebra), "a network is that of a SELECT"

@@ -203,7 +203,8 @@ KEPT = "memory BINARY"
 NUMBERS = ("events", "late", "matches", "kept", "kept_bytes")
 METRICS = tuple(f"coalesce(sum({name}), 0) AS {name}" for name in NUMBERS)
 """The numbers of each micro-batch, for `StreamingQueryProgress`."""
-WATERMARKED = {"spark.watermarkDelayMs": 0}
+WATERMARK = "spark.watermarkDelayMs"
+WATERMARKED = {WATERMARK: 0}
 """Metadata of a column that the watermark is of. Python code makes Spark forget which one that is, though the
 watermark is still tracked where it was declared."""
 UNTIL = 9_214_646_400_000_000
@@ -248,6 +249,20 @@ def unpack(batches: Batches) -> Batches:
     for batch in batches:
         for data in batch["data"]:
             yield from pa.ipc.open_stream(data.as_buffer())
+
+
+def watermarked(frame: Any, column: str) -> Any:
+    """The DataFrame, if its watermark is of this column: else the watermark says nothing about the order of
+    its rows."""
+    known = {field.name: field.metadata for field in frame.schema}
+    if WATERMARK not in known.get(column, {}):
+        of = [name for name, metadata in known.items() if WATERMARK in metadata]
+        found = f"it is of {', '.join(of)}" if of else "there is none"
+        raise ValueError(
+            f"MATCH_RECOGNIZE orders rows by {column}, which must be the column of the watermark: {found}. "
+            f"Select {column} as the stream has it"
+        )
+    return frame
 
 
 def bucket_function(program: StreamProgram) -> Callable[[Any, Iterator[Any], Any], Iterator[Any]]:

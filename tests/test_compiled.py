@@ -15,10 +15,9 @@ from repository import ROOT
 from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.pattern.plan.blocks import TooManyRows, UnboundedState, UnsupportedQuery
-from neelc.pipeline import Planner, compile_program
+from neelc.pipeline import Planner, compile_program, parse
 from neelc.program import bind
 from neelc.source import Source
-from neelc.syntax import script
 
 GOLDEN = sorted((ROOT / "tests" / "compiled").glob("*.txt"))
 STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT, note STRING) TIMESTAMP BY ts TYPE BY kind"
@@ -26,7 +25,7 @@ STREAM = "CREATE STREAM S (ts BIGINT, kind STRING, id INT, x INT, note STRING) T
 
 def compiled(text: str, options: Options | None = None, planner: Planner | None = None) -> CompiledScript:
     source = Source(text)
-    program = bind(script(source), source)
+    program = bind(parse(source), source)
     return compile_program(program, -1, options, planner=planner)
 
 

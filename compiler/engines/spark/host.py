@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from neelc.arguments import BUCKETS
 from neelc.engines.spark.relations import Let
 from neelc.engines.spark.rows import row_relations
 from neelc.engines.spark.scans import free, variable_name
+from neelc.engines.streaming.rows import row_stream_relations
 from neelc.ir.bound_rows import BoundClause, HostQuery
 from neelc.rows.bind.host import literals
 from neelc.rows.bind.host_text import SparkTextWriter
@@ -24,6 +26,7 @@ class HostWriter:
     relations: dict[Span | str, str]
     taken: set[str]
     arguments: Mapping[str, str] = field(default_factory=dict)
+    buckets: int = BUCKETS
 
     def clause(self, planned: ClausePlan) -> Iterator[Let]:
         """The relations of a clause, after those of what it reads."""
@@ -38,7 +41,10 @@ class HostWriter:
             reads = free("nested", self.taken)
             yield Let(reads, extended, "What queries inside the clause give each row.")
         name = free(variable_name(_result_name(bound)), self.taken)
-        yield from row_relations(planned.plan, reads, name, self.taken)
+        if planned.streamed is None:
+            yield from row_relations(planned.plan, reads, name, self.taken)
+        else:
+            yield from row_stream_relations(planned, reads, name, self.taken, self.buckets)
         self.relations[bound.clause.span] = name
 
     def result(self, name: str) -> Let:
@@ -64,7 +70,7 @@ def host_relations(
 ) -> Iterator[Let]:
     """The relations of a query; the last is its result. `relations` are those of what it reads."""
     query = plan.query
-    writer = HostWriter(query, dict(relations.items()), taken, literals(query.arguments))
+    writer = HostWriter(query, dict(relations.items()), taken, literals(query.arguments), plan.buckets)
     for clause in plan.clauses:
         yield from writer.clause(clause)
     yield writer.result(name)

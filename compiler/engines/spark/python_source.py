@@ -28,13 +28,14 @@ from neelc.engines.spark.relations import (
     StreamedProgram,
     Union,
     Watermark,
+    WatermarkCheck,
     Where,
     functions_of,
     functions_on_stream,
 )
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
-from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -151,6 +152,7 @@ RUNNERS = {
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
     NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
+    StreamedRows: ("neelc.runtime.kernels.rows.stream", "RowStream"),
     SnapshotNetwork: ("neelc.runtime.kernels.snapshots.stream", "snapshot_stream"),
 }
 """What runs a program of each kind."""
@@ -200,6 +202,8 @@ def python_source(relations: Relations, title: str) -> str:
     others = [AGGREGATING] if any(isinstance(let.relation, CalledFunctions) for let in relations.lets) else []
     if any(isinstance(one, KernelOnStream) for _, one in kernels):
         others += [(STREAMING, name) for name in STREAMED]
+    if any(isinstance(let.relation, WatermarkCheck) for let in relations.lets):
+        others.append((STREAMING, "watermarked"))
     runtime = _imports([one.program for _, one in kernels], others)
     body = "\n".join(_statement(let) for let in relations.lets)
     functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+", body) else ""
@@ -347,6 +351,8 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _spark_query(relation)
         case KernelOnStream():
             yield from _on_stream(relation, name)
+        case WatermarkCheck(source, column):
+            yield f"watermarked({source}, {_string(column)})"
         case Watermark(source, time, delay, event_time):
             yield source
             if event_time is not None:
@@ -361,13 +367,19 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
 
 
+def _is_zoned(program: StreamedProgram) -> bool:
+    """Whether a worker computes with the clock of the session."""
+    if isinstance(program, StreamedRows):
+        return program.program.zoned
+    return isinstance(program, NetworkProgram) and program.zoned
+
+
 def _on_stream(relation: KernelOnStream, name: str) -> Iterator[str]:
     """Events as bytes, a call for each bucket, and results as rows again: see `neelc.runtime.streaming`."""
     _, run = RUNNERS[type(relation.program)]
     given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
     given += ", aggregates=aggregates" if functions_on_stream(relation.program) else ""
-    is_zoned = isinstance(relation.program, NetworkProgram) and relation.program.zoned
-    given += f", time_zone={TIME_ZONE}" if is_zoned else ""
+    given += f", time_zone={TIME_ZONE}" if _is_zoned(relation.program) else ""
     kernel = f"{run}({_constant(name)}{given})"
     program = f"StreamProgram({kernel}, {relation.nanos}, {_constant(name, IDENTITY)})"
     function = f"bucket_function({program})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neelc.rows.bind.host_text import SparkQuery
-from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -21,7 +21,7 @@ from neelc.runtime.program import (
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
-StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork | NetworkProgram
+StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork | NetworkProgram | StreamedRows
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""
@@ -146,6 +146,14 @@ class Watermark:
 
 
 @dataclass(frozen=True)
+class WatermarkCheck:
+    """A relation whose `column` must be the one that the watermark is of."""
+
+    source: str
+    column: str
+
+
+@dataclass(frozen=True)
 class FunctionCall:
     """A user's function: its name, the column of the lists that it is given, that of its results and their
     type."""
@@ -185,12 +193,13 @@ Relation = (
     | Kernel
     | KernelOnStream
     | Watermark
+    | WatermarkCheck
     | CalledFunctions
     | AgentCall
 )
 
 
-IN_PYTHON = Kernel | KernelOnStream | Watermark | CalledFunctions | SparkQuery | AgentCall
+IN_PYTHON = Kernel | KernelOnStream | Watermark | WatermarkCheck | CalledFunctions | SparkQuery | AgentCall
 """Relations that SQL has no words for."""
 
 

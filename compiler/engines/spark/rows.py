@@ -208,15 +208,17 @@ Reference = Callable[[e.Expr], str | None]
 
 def row_relations(plan: RowPlan, source: str, name: str, taken: set[str]) -> Iterator[Let]:
     """The relations that make the result out of the rows of `source`."""
-    relations = _Relations(plan, source, name, taken)
+    relations = RowRelations(plan, source, name, taken)
     if relations.shifts():
         return relations.lets()
     program = dataclasses.replace(plan.program, order=one_number(plan))
-    return _Relations(dataclasses.replace(plan, program=program), source, name, taken).lets()
+    return RowRelations(dataclasses.replace(plan, program=program), source, name, taken).lets()
 
 
 @dataclass
-class _Relations:
+class RowRelations:
+    """The relations of a clause over the rows of `source`; the last of them is called `name`."""
+
     plan: RowPlan
     source: str
     name: str
@@ -228,9 +230,9 @@ class _Relations:
             free(word, self.taken) for word in ("rows", "ordered", "judged", "matches")
         )
         shifts = self.shifts()
-        read = dict(self._columns())
-        bits = {} if shifts or not plan.program.flagged else {"bits": self._bits({}, _of_row)}
-        items = tuple((text, name) for name, text in {**read, **bits}.items())
+        read = dict(self.columns())
+        bits = {} if shifts or not plan.program.flagged else {"bits": self.bits()}
+        items: Items = tuple((text, name) for name, text in {**read, **bits}.items())
         yield Let(
             rows, SelectColumns(self.source, items), "What is used of each row" + _with_bits(bool(bits))
         )
@@ -247,10 +249,10 @@ class _Relations:
             comment = "What the search reads" + _with_bits(bool(shifts))
             yield Let(with_bits, SelectColumns(ordered, items), comment)
             ordered = with_bits
-        yield Let(matches, Kernel(ordered, plan.program, self._schema()), f"Matches of {plan.query.pattern}")
-        yield from self._measures(matches)
+        yield Let(matches, Kernel(ordered, plan.program, self.schema()), f"Matches of {plan.query.pattern}")
+        yield from self.measures(matches)
 
-    def _columns(self) -> Iterator[tuple[str, str]]:
+    def columns(self) -> Iterator[tuple[str, str]]:
         """What is computed of each row: columns that are needed after that, and their texts."""
         plan = self.plan
         needed = {*p.columns_read(plan.program), *plan.order}
@@ -310,12 +312,18 @@ class _Relations:
         for name in p.columns_read(program):
             yield identifier(name), name
         if program.reach is not None:
-            query, (first, *_) = self.plan.query, self.plan.order
-            unit = time_unit(query)
-            kind = type_of(query.order[0].expression)
-            yield as_number(identifier(first), kind, query.unit, unit), "time"
+            yield self.time(identifier(self.plan.order[0])), "time"
         if program.flagged:
             yield (self._bits(shifts, self._argument) if shifts else "bits"), "bits"
+
+    def time(self, text: str) -> str:
+        """The first item of ORDER BY, a time, as a number."""
+        query = self.plan.query
+        return as_number(text, type_of(query.order[0].expression), query.unit, time_unit(query))
+
+    def bits(self) -> str:
+        """Which variables' conditions a row meets, those on other rows aside."""
+        return self._bits({}, _of_row)
 
     def _bits(self, shifts: dict[tuple[str, int], str], argument: Reference) -> str:
         def refs(node: e.Expr) -> str | None:
@@ -335,7 +343,7 @@ class _Relations:
             texts.append(f"IF({joined}, {bit}, 0)" if tests else bit)
         return " + ".join(texts) or "0"
 
-    def _schema(self) -> str:
+    def schema(self) -> str:
         plan = self.plan
         fields = [f"{alias(name)} {spark_type(type_of(plan.columns[name]))}" for name in _own(plan)]
         fields += [f"{one.name} {self._type(one)}" for one in plan.program.outputs]
@@ -355,7 +363,7 @@ class _Relations:
                 return "BOOLEAN"
         return "BIGINT"
 
-    def _measures(self, matches: str) -> Iterator[Let]:
+    def measures(self, matches: str) -> Iterator[Let]:
         windows = self._windows()
         if windows:
             summed = free("summed", self.taken)

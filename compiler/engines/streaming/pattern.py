@@ -45,7 +45,7 @@ def stream_relations(
     yield from lets
     bucketed = free("bucketed", taken)
     keys = tuple(map(identifier, plan.together))
-    yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), _comment(keys))
+    yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
     schema = kernel_schema(planned) if plan.counted is None else tally_schema(plan.counted)
     identity = tuple(state_identity(query, plan, buckets))
     found = KernelOnStream(
@@ -160,7 +160,7 @@ def bucket(keys: tuple[str, ...], buckets: int) -> str:
     return f"CAST(pmod(xxhash64({', '.join(keys)}), {buckets}) AS INT)" if keys else "0"
 
 
-def _comment(keys: tuple[str, ...]) -> str:
+def bucket_comment(keys: tuple[str, ...]) -> str:
     if not keys:
         return "No key that keeps results apart: all events are in one bucket, and one task finds them all."
     return "Events are grouped by bucket, not by key: one call finds the matches of all keys of a bucket."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
+from neelc.arguments import BUCKETS
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import UNMATCHED, BoundClause, HostQuery, Recognize
@@ -482,10 +483,11 @@ def _key(column: e.Expr) -> e.Expr:
 
 @dataclass(frozen=True)
 class ClausePlan:
-    """A clause of a query of Spark's, planned."""
+    """A clause of a query of Spark's, planned; over a stream without end also with what that requires."""
 
     bound: BoundClause
     plan: RowPlan
+    streamed: p.StreamedRows | None = None
 
     @property
     def strategy(self) -> str:
@@ -500,6 +502,7 @@ class HostPlan:
 
     query: HostQuery
     clauses: tuple[ClausePlan, ...]
+    buckets: int = BUCKETS
 
     @property
     def strategies(self) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
-from neelc.ir.bound_rows import Recognize
+from neelc.ir.bound_rows import HostQuery, Recognize
 from neelc.ir.expressions import ROW
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.row_patterns import SortItem
 from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
-from neelc.rows.plan.plan import RowPlan
+from neelc.rows.plan.plan import ClausePlan, HostPlan, RowPlan, row_plan
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowOrder, StreamedRows
 
@@ -59,6 +59,35 @@ def streamed_rows(plan: RowPlan, event_time: str) -> StreamedRows:
         numbered=_counts_matches(query),
         anchored=program.machine.first != program.machine.start,
     )
+
+
+def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
+    """The plan of a query of Spark's over streams; raises `UnsupportedQuery`.
+
+    One stateful operator of neelc's can stand in a query. What a clause reads has its watermark on the column
+    that comes first in ORDER BY: that of a stream is known here, that of a subquery when the DataFrame is
+    built."""
+    if len(query.clauses) != 1:
+        raise UnsupportedQuery(
+            "more than one MATCH_RECOGNIZE in a query over streams without end", query.span
+        )
+    (bound,) = query.clauses
+    stream = next((one for one in query.streams if one.name == bound.reads), None)
+    if stream is not None and stream.producer is not None:
+        raise UnsupportedQuery(
+            "MATCH_RECOGNIZE of another query's result over streams without end", query.span
+        )
+    plan = row_plan(bound.recognize, streaming=True)
+    streamed = streamed_rows(plan, _first_column(bound.recognize) if stream is None else stream.start)
+    return HostPlan(query, (ClausePlan(bound, plan, streamed),), buckets)
+
+
+def _first_column(query: Recognize) -> str:
+    """The column that comes first in ORDER BY; `ts` where there is none."""
+    match query.order:
+        case (SortItem(e.Attribute(_, name)), *_):
+            return bare(name)
+    return "ts"
 
 
 def _check_order(query: Recognize, event_time: str) -> None:
