@@ -10,7 +10,7 @@ from row_stream_fuzz import RowRun, compared, over_stream, stream_rows
 
 from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
 from neelc.rows.plan.plan import row_plan
-from neelc.rows.plan.streams import kept_rows, streamed_rows
+from neelc.rows.plan.streams import decided_when, kept_rows, streamed_rows
 from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.rows.program import StreamedRows
@@ -161,13 +161,30 @@ def test_rows_before_a_match_are_kept_only_where_it_looks_at_them() -> None:
 def test_what_is_kept_is_said() -> None:
     text = "PARTITION BY id ORDER BY t MEASURES MATCH_NUMBER() AS n PATTERN (^ A B) DEFINE A AS x > PREV(x)"
     assert kept_rows(streamed(text)) == (
-        "the rows from the first on from which a match is not decided, at most until 2 rows have come",
+        (
+            "the rows from the first on from which a match is not decided: "
+            "that is when 2 rows have come from its first one on, at the latest"
+        ),
         "the last row of each key, for ever, since PREV looks at them",
         "how many matches each key had, for ever, for MATCH_NUMBER()",
         "each key, for ever, since `^` is its first row",
     )
     assert kept_rows(streamed(V_SHAPE)) == (
-        "the rows from the first on from which a match is not decided, at most until WITHIN has passed",
+        (
+            "the rows from the first on from which a match is not decided: "
+            "that is when WITHIN has passed, at the latest"
+        ),
+    )
+
+
+def test_when_matches_are_decided_is_said() -> None:
+    shown = (
+        "when the watermark has passed its rows, and the row that shows that it does not go on, if it could"
+    )
+    assert decided_when(streamed(V_SHAPE)) == f"{shown}; at the latest when WITHIN has passed"
+    text = f"ORDER BY t MEASURES NEXT(x, 2) AS n PATTERN (A B?) {LETTERS}"
+    assert decided_when(streamed(text)) == (
+        f"{shown}, and the 2 rows after them; at the latest when 2 rows have come from its first one on"
     )
 
 

@@ -35,10 +35,10 @@ FIRST, CLAUSES, TABLES = 700_000, 12, 3
 Sample = tuple[str, Recognize, list[Mapping[str, object]]]
 
 
-def samples() -> Iterator[Sample]:
-    """Clauses with an answer, each with rows whose order is certain."""
-    seed = FIRST
-    for _ in range(CLAUSES):
+def samples(seed: int = FIRST, clauses: int = CLAUSES, windows: bool = False) -> Iterator[Sample]:
+    """Clauses with an answer, each with rows whose order is certain; only those for which Spark has `windows`
+    of rows, if requested."""
+    for _ in range(clauses):
         while True:
             seed += 1
             chance = Random(seed)
@@ -48,6 +48,8 @@ def samples() -> Iterator[Sample]:
             chance.shuffle(table)
             try:
                 query = bound(text)
+                if windows and " OVER (" not in source_of(query):
+                    continue
                 row_plan(query)
                 recognized(query, table)
             except (NeelError, CannotSkip, LimitReached, UnsupportedQuery):
@@ -56,20 +58,25 @@ def samples() -> Iterator[Sample]:
             break
 
 
-def frame_of(spark: Any, query: Recognize, table: list[Mapping[str, object]]) -> Any:
+def source_of(query: Recognize, streaming: bool = False) -> str:
+    """What Spark runs, planned for batches or for streams."""
+    lets = (Let("t", Read("t")), *row_relations(row_plan(query, streaming), "t", "result", {"t"}))
+    return python_source(Relations(lets), "a clause")
+
+
+def frame_of(spark: Any, query: Recognize, table: list[Mapping[str, object]], streaming: bool = False) -> Any:
     """The DataFrame of a clause over a table."""
     schema = ", ".join(f"{identifier(column.name)} {spark_type(column.type)}" for column in query.columns)
     values = [tuple(row[column.name] for column in query.columns) for row in table]
-    lets = (Let("t", Read("t")), *row_relations(row_plan(query), "t", "result", {"t"}))
-    source = python_source(Relations(lets), "a clause")
+    source = source_of(query, streaming)
     return run_source(source, spark, {"t": spark.createDataFrame(values, schema).repartition(3)}, {})
 
 
-def check(spark: Any, asked: Sequence[Sample]) -> None:
+def check(spark: Any, asked: Sequence[Sample], streaming: bool = False) -> None:
     """All clauses in one job: each has a column of structs, its rows."""
     frames = []
     for _, query, table in asked:
-        frame = frame_of(spark, query, table)
+        frame = frame_of(spark, query, table, streaming)
         check_columns(SimpleNamespace(columns=query.output), frame)  # type: ignore[arg-type]
         frames.append(frame.toDF(*(f"c{place}" for place in range(len(frame.columns)))))
     kinds = [frame.selectExpr("struct(*) AS row").schema[0].dataType.simpleString() for frame in frames]
@@ -91,6 +98,14 @@ def check(spark: Any, asked: Sequence[Sample]) -> None:
 def test_random_clauses(spark: Any) -> None:
     with configured(spark, Asking(shuffled=3, batch=4)):
         check(spark, list(samples()))
+
+
+def test_plans_for_streams(spark: Any) -> None:
+    """They need no windows over rows, which streams do not have, and find the same."""
+    asked = list(samples(FIRST + 50_000, clauses=8, windows=True))
+    assert not any(" OVER (" in source_of(query, streaming=True) for _, query, _ in asked)
+    with configured(spark, Asking(shuffled=3, batch=4)):
+        check(spark, asked, streaming=True)
 
 
 COLUMNS = (

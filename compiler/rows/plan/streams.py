@@ -254,21 +254,30 @@ def _depths(machine: Machine) -> dict[int, int]:
     return found
 
 
-# What is kept, for people.
+# When matches are decided, and what is kept, for people.
+
+
+def decided_when(streamed: StreamedRows) -> str:
+    """When the watermark has passed what decides a match."""
+    _, ahead = p.sight(streamed.program)
+    later = f", and the {_rows(ahead)} after them" if ahead else ""
+    return (
+        "when the watermark has passed its rows, and the row that shows that it does not go on, if it could"
+        f"{later}; at the latest {_latest(streamed.program, streamed.longest)}"
+    )
+
+
+def _latest(program: p.RowProgram, longest: int | None) -> str:
+    if program.reach is not None:
+        return "when WITHIN has passed"
+    return f"when {_rows(program.rows or longest or 0)} have come from its first one on"
 
 
 def kept_rows(streamed: StreamedRows) -> tuple[str, ...]:
     """What is kept of each key, and for how long, one sentence each."""
-    program = streamed.program
-    _, ahead = p.sight(program)
-    bound = (
-        "until WITHIN has passed"
-        if program.reach is not None
-        else f"until {program.rows} rows have come"
-        if program.rows is not None
-        else f"until {streamed.longest} rows have come"
-    )
-    kept = [f"the rows from the first on from which a match is not decided, at most {bound}"]
+    _, ahead = p.sight(streamed.program)
+    latest = _latest(streamed.program, streamed.longest)
+    kept = [f"the rows from the first on from which a match is not decided: that is {latest}, at the latest"]
     if ahead:
         kept.append(
             f"the last {_rows(ahead)} of each key, until the rows after come, since NEXT looks at them"
