@@ -31,7 +31,6 @@ from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
-from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import (
     PlanningContext,
     StrategyPlan,
@@ -39,13 +38,7 @@ from neelc.pattern.plan.strategies import (
     planning_task,
     refuse_too_many_rows,
 )
-from neelc.pattern.plan.stream_network import (
-    StreamedQuery,
-    StreamNetwork,
-    UnsupportedNetwork,
-    common_unit,
-    stream_network,
-)
+from neelc.pattern.plan.stream_network import StreamNetwork, common_unit, stream_network, streamed_query
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
@@ -221,12 +214,10 @@ def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
     """Queries that read each other over streams without end; None if there is but one."""
     if len(plans) == 1:
         return None
-    queries = []
-    for one in plans:
-        plan = one.plan.plan if isinstance(one.plan, StrategyPlan) else None
-        if not isinstance(plan, StreamPlan):
-            raise UnsupportedNetwork(f"`{one.named.name or one.named.query}` beside other queries")
-        queries.append(StreamedQuery(one.named.name, plan.planned))
+    queries = [
+        streamed_query(one.named.name, one.plan.plan if isinstance(one.plan, StrategyPlan) else None)
+        for one in plans
+    ]
     return stream_network(queries)
 
 

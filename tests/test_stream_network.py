@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from generate.stream_networks import RARE, rare_script
@@ -10,8 +11,11 @@ from in_network import bound_script, outside_events, outside_rows, planned_netwo
 from in_stream import FAR
 from network_fuzz import NetworkTally, check_text, compare
 
+from neelc.arguments import Options
+from neelc.cli import main
 from neelc.pattern.plan.blocks import UnboundedState
 from neelc.pattern.plan.stream_network import StreamNetwork, UnsupportedNetwork
+from neelc.pipeline import compile_program
 from neelc.runtime.reference import run
 
 STREAM = """\
@@ -155,6 +159,37 @@ def test_distinct_rows_are_not_read() -> None:
             "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN DISTINCT a.id",
             "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
         )
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "what"),
+    [
+        ("SELECT s.id AS id FROM S AS s", "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
+         "only PATTERN queries that read PATTERN queries, and `P` is another"),
+        ("PATTERN A a WITHIN 5 SECONDS RETURN a.id",
+         "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t, count(*) AS n",
+         "aggregates over matches, or imprecise times, where queries read queries: the last query"),
+    ],
+)  # fmt: skip
+def test_other_queries_are_not_in_a_network(first: str, last: str, what: str) -> None:
+    program = bound_script(f"{STREAM}CREATE QUERY P AS {first};{last};")
+    with pytest.raises(UnsupportedNetwork, match=what):
+        compile_program(program, options=Options(streaming=True))
+
+
+def test_explain_shows_the_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.neel"
+    keyed = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id AS id"
+    last = "PATTERN SEQ(P p, C c) WHERE [id] WITHIN 9 SECONDS RETURN c.t"
+    for where, buckets in (
+        (last, "16, by id, which all queries share."),
+        (last.replace("[id]", "c.x > 1"), "1: "),
+    ):
+        script.write_text(f"{STREAM}CREATE QUERY P AS {keyed};\n{where};")
+        assert main(["explain", "--streaming", str(script)]) == 0
+        shown = capsys.readouterr().out
+        assert "One for this query and P. The watermark of this query is 5 SECONDS behind" in shown
+        assert f"buckets    {buckets}" in shown
 
 
 def test_every_query_needs_a_window() -> None:

@@ -29,7 +29,7 @@ from neelc.explain.host import HostExplanation, explained_host
 from neelc.explain.network import NetworkExplanation, explained_network
 from neelc.explain.scans import Scan, scans
 from neelc.explain.steps import shown_refusal, shown_steps
-from neelc.explain.streaming import streaming_notes
+from neelc.explain.streaming import streaming_notes, with_network
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -44,6 +44,7 @@ from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.stream_network import StreamNetwork, stream_network, streamed_query
 from neelc.pattern.rules.driver import has_readers
 from neelc.pipeline import plan_queries
 from neelc.program import with_named_patterns
@@ -330,6 +331,15 @@ def written_queries(script: Script, program: Program) -> list[QueryText]:
     ]
 
 
+def _network(queries: Sequence[tuple[str | None, object]]) -> StreamNetwork | None:
+    """Queries that read each other over streams without end, by their names and plans; None if one operator
+    cannot run them."""
+    try:
+        return stream_network([streamed_query(*one) for one in queries]) if len(queries) > 1 else None
+    except UnsupportedQuery:
+        return None
+
+
 def report(
     file: str,
     script: Script,
@@ -352,6 +362,7 @@ def report(
     if streaming:
         program = with_selects_inlined(program)
     hosts: list[HostExplanation] = []
+    streamed: dict[int, tuple[str | None, object]] = {}
     planned = plan_queries(
         [(named, has_readers(named, program)) for named in program.queries],
         Options(streaming=streaming),
@@ -360,9 +371,10 @@ def report(
     )
     for place, (one, text) in enumerate(zip(planned, texts, strict=True)):
         statistics = one.statistics
+        query, choice, plan = one.named.query, one.choice, one.plan
+        streamed[place] = (one.named.name, plan.plan if isinstance(plan, StrategyPlan) else None)
         if place not in places:
             continue
-        query, choice, plan = one.named.query, one.choice, one.plan
         if isinstance(query, HostQuery):
             assert isinstance(plan, HostPlan | UnsupportedQuery)
             hosts.append(explained_host(text.name, text.text, query, plan))
@@ -373,7 +385,12 @@ def report(
             continue
         assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
-        found.append(explained(text.name, text.text, choice, plan, statistics, lints))
+        explanation = explained(text.name, text.text, choice, plan, statistics, lints)
+        network = _network([streamed[at] for at in program.needed([place])]) if streaming else None
+        if network is not None and isinstance(plan, StrategyPlan):
+            notes = with_network(explanation.streaming, network, plan.buckets)
+            explanation = replace(explanation, streaming=notes)
+        found.append(explanation)
         choices.append(choice)
     names = [explanation.name for explanation in found]
     sharing = tuple(_shared(choices, names, statistics))

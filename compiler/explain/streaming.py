@@ -15,6 +15,7 @@ from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.stream_network import StreamNetwork
 from neelc.runtime.program import EventName, StreamedGroups
 
 Notes = tuple[tuple[str, str], ...]
@@ -37,6 +38,24 @@ def streaming_notes(
         ("state", _state(query, plan, estimate, statistics)),
         ("buckets", _buckets(plan, found.buckets)),
     )
+
+
+def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
+    """The notes of the last query of a network, which one operator runs."""
+    read = ", ".join(written(one.name or "") for one in network.queries[:-1])
+    last = network.program.nodes[-1]
+    lag = _time(last.lag * LENGTHS[network.queries[-1].planned.plan.unit])
+    together = (
+        f"One for this query and {read}. The watermark of this query is {lag} behind that of the streams: so "
+        "long it can take until all that it reads is sure."
+    )
+    if network.buckets is None:
+        spread = f"1: {network.reason}, so one task finds all results."
+    else:
+        keys = ", ".join(map(written, network.buckets[-1]))
+        spread = f"{buckets}, by {keys}, which all queries share."
+    others = (note for note in notes if note[0] != "buckets")
+    return (*others, ("operator", together), ("buckets", spread))
 
 
 def _watermarks(query: Match) -> Iterator[str]:
@@ -102,7 +121,7 @@ def _kept(query: Match, plan: StreamPlan, keys: list[str]) -> str:
 
 def _windows(plan: StreamPlan) -> int:
     """For how many windows an event is kept."""
-    back = 1 + plan.program.looks_back
+    back = 1 + plan.program.looks_back + plan.program.collapsed
     return back + isinstance(plan.streamed, StreamedGroups)
 
 

@@ -31,7 +31,7 @@ from neelc.ir.types import (
 from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
 from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn, stream_unit
-from neelc.pattern.plan.emission import streamed_pattern
+from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, closures_of
 from neelc.pattern.plan.plan import Role, types_of_variables
 from neelc.pattern.plan.plan_to_program import may_be_absent
@@ -99,6 +99,17 @@ class StreamNetwork:
     reason: str = ""
 
 
+def streamed_query(name: str | None, plan: object) -> StreamedQuery:
+    """The query of a network that has this plan; raises `UnsupportedNetwork` if it is none for a network."""
+    whose = f"`{name}`" if name else "the last query"
+    if not isinstance(plan, StreamPlan):
+        raise UnsupportedNetwork(f"only PATTERN queries that read PATTERN queries, and {whose} is another")
+    if not isinstance(plan.streamed, StreamedPattern):
+        what = "aggregates over matches, or imprecise times, where queries read queries"
+        raise UnsupportedNetwork(f"{what}: {whose}")
+    return StreamedQuery(name, plan.planned)
+
+
 def common_unit(queries: Iterable[Match]) -> str:
     """The unit that holds the times of all streams that any of the queries reads from outside."""
     streams = (stream for query in queries for stream in query.streams if stream.producer is None)
@@ -109,7 +120,8 @@ def stream_network(queries: Sequence[StreamedQuery]) -> StreamNetwork:
     """The network of queries that read each other, each after those that it reads; raises `UnsupportedQuery`.
     All count times in one unit."""
     units = {one.planned.plan.unit for one in queries}
-    assert len(units) == 1, "the queries of a network count time in one unit"
+    if len(units) > 1:
+        raise UnsupportedNetwork(f"queries that count time in different units: {', '.join(sorted(units))}")
     nodes: list[NetworkNode] = []
     for one in queries:
         nodes.append(_node(one, queries[: len(nodes)], nodes, one is queries[-1]))
