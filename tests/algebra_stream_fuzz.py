@@ -215,9 +215,15 @@ def problems(select: StreamedSelect, run: SelectRun, tally: Counter[str]) -> Ite
     else:
         # Equal payloads are one event: so the last digit of a sum decides how snapshots are cut.
         tally["cut otherwise"] += 1
-    counted = any(isinstance(node, a.CountWindow) for node in walk(select.query.root))
-    if run.left and not counted:
+    if run.left and not any(map(_counts_events, walk(select.query.root))):
         yield f"{run.left} rows are kept for nothing"
+
+
+def _counts_events(node: object) -> bool:
+    """Whether something is kept until other events come, however long that takes."""
+    if isinstance(node, a.PatternMatcher):
+        return node.clause.within is None or node.clause.within.unit == "EVENT"
+    return isinstance(node, a.CountWindow)
 
 
 def _delays(expected: Sequence[Row], run: SelectRun) -> Iterator[str]:

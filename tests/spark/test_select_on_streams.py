@@ -111,8 +111,14 @@ AVERAGES = (
         "SELECT s.k AS k, t.y AS y, r.name AS name FROM S WINDOW(TIME 5 SECONDS) AS s, T AS t, R AS r "
         "WHERE s.k = t.k AND s.k = r.k AND s.x < t.x",
         "SELECT sum(s.y) AS y FROM S WINDOW(TIME 3 SECONDS) AS s",
+        "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (MEASURES a.k AS k, b.x + 1 AS n "
+        "WITHIN 20 SECONDS PARTITION BY k PATTERN ab DEFINE a AS x > 0, b AS x >= a.x) AS m",
+        "SELECT count(*) AS n, w.k AS k FROM (SELECT m.k AS k FROM S MATCH_RECOGNIZE_SEQUENTIAL ("
+        "MEASURES a.k AS k PARTITION BY k PATTERN ab DEFINE a AS x > 0) AS m) "
+        "WINDOW(TIME 9 SECONDS) AS w GROUP BY w.k",
     ],
-    ids=["averages", "compared", "jumping", "relation", "pairs and a relation", "no key"],
+    ids=["averages", "compared", "jumping", "relation", "pairs and a relation", "no key", "matches",
+         "matches counted"],
 )  # fmt: skip
 def test_the_rows_are_those_over_bounded_data(spark: Any, tmp_path: Path, text: str) -> None:
     given = {name: events(seed) for seed, name in enumerate("ST") if f" {name} " in text}

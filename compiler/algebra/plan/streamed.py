@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
+from neelc.algebra.plan.sequential import sequential_plan, streamed_sequential, without_spans
 from neelc.algebra.rules.rule import Place, place_of, places_in, substituted
 from neelc.ir import algebra as a
-from neelc.ir.expressions import Aggregate, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
+from neelc.ir.expressions import Aggregate, AtRow, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.program import OutputColumn, Program, Stream
@@ -37,7 +38,7 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.columns import PLAIN_NAME, width_of
+from neelc.pattern.plan.columns import NUMBER, PLAIN_NAME, width_of
 from neelc.rows.plan.expression_to_value import expression_to_value
 from neelc.runtime.kernels.snapshots import program as p
 from neelc.runtime.program import Apply, ColumnValue, Value
@@ -169,6 +170,9 @@ def kept_of(operator: a.Operator) -> tuple[str, ...]:
             own = (f"the latest {size} events of {streams}{each}",)
         case a.TimeWindow(_, size):
             own = (f"what is below for another {size}",)
+        case a.PatternMatcher(_, _, clause):
+            within = f", for {clause.within}" if clause.within is not None else ""
+            own = (f"events of matches of {clause.pattern} under way{within}",)
         case a.Coalesced():
             own = ("a row for each payload that is valid",)
     below = (one for input in a.inputs_of(operator) for one in kept_of(input))
@@ -313,6 +317,8 @@ class _Builder:
                 node, names = self.rows(input, operator.payload)
                 node = p.SnapshotCoalescing(node, p.CoalesceProgram(tuple(dict.fromkeys(names))))
                 return self._computed(node, _named(operator.payload, names), wanted)
+            case a.PatternMatcher():
+                return self._matched(operator, wanted)
             case a.Correlator(inputs, condition):
                 if len(inputs) == 1:
                     return self._filter(inputs[0], conjuncts(condition), wanted)
@@ -383,6 +389,38 @@ class _Builder:
         for attribute, output in zip(operator.payload, outputs, strict=True):
             made[place_of(attribute)] = _of_results(output, plan, groups)
         return self._computed(node, columns, [substituted(one, made) for one in wanted])
+
+    # Pattern matchers.
+
+    def _matched(self, operator: a.PatternMatcher, wanted: Sequence[Expr]) -> Rows:
+        plan = sequential_plan(operator.clause, self.unit)
+        program = streamed_sequential(plan)
+        own = {bare(one.name): one for one in operator.input.payload}
+        for column in plan.columns:
+            if column.form == NUMBER:
+                message = f"`{column.expression}`, a time in a condition on several events,"
+                raise UnsupportedStreaming(message, operator.span)
+        read = [_of_payload(column.expression, own) for column in plan.columns]
+        tests = [conjoin(_of_payload(one, own) for one in conjuncts) for conjuncts in plan.bits]
+        node, names = self.rows(operator.input, (*read, *(one for one in tests if one is not None)))
+        emitted = iter(names[len(read) :])
+        outputs = tuple(self._free(one.name) for one in program.outputs)
+        matching = p.SnapshotMatching(
+            node,
+            program,
+            tuple(zip(names, (column.name for column in plan.columns), strict=False)),
+            tuple(None if one is None else next(emitted) for one in tests),
+            outputs,
+            a.instant(operator.clock) // LENGTHS[self.unit],
+        )
+        by_output = {one.name: name for one, name in zip(program.outputs, outputs, strict=True)}
+        values = {one: by_output[name] for one, name in plan.outputs.items()}
+        made = {
+            place_of(attribute): _of_match(measure.expression, values)
+            for attribute, measure in zip(operator.payload, operator.clause.measures, strict=True)
+        }
+        columns = {("", name): name for name in outputs}
+        return self._computed(matching, columns, [substituted(one, made) for one in wanted])
 
     # Correlators, as joins of two.
 
@@ -522,6 +560,32 @@ def _of_results(output: OutputColumn, plan: AggregatorPlan, groups: Mapping[Expr
     return changed
 
 
+def _of_payload(expression: Expr, own: Mapping[str, Attribute]) -> Expr:
+    """An expression over one row, which names columns, over a payload that has these."""
+
+    def change(node: Node) -> Node:
+        return own[bare(node.name)] if isinstance(node, Attribute) else map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _of_match(measure: Expr, values: Mapping[AtRow, str]) -> Expr:
+    """A measure, as an expression over the columns of matches."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, AtRow):
+            known = without_spans(node)
+            assert isinstance(known, AtRow)
+            return Attribute(Variable(""), written(values[known]), type_of(node.argument))
+        return map_children(node, change)
+
+    changed = change(measure)
+    assert isinstance(changed, Expr)
+    return changed
+
+
 def _renamed(value: Value, columns: Mapping[Place, str]) -> Value:
     match value:
         case ColumnValue(variable, name):
@@ -543,8 +607,6 @@ def _what(operator: a.Operator) -> str:
     match operator:
         case a.Agent(_, _, name):
             return f"the agent {name} over a stream without end: it is a function of whole DataFrames"
-        case a.PatternMatcher():
-            return "MATCH_RECOGNIZE_SEQUENTIAL beside other operators over a stream without end"
         case a.RelationSource():
             return "a relation alone over a stream without end"
     return f"{type(operator).__name__} over a stream without end"
@@ -641,6 +703,13 @@ def _keys(node: p.SnapshotOperator) -> Iterator[_Key]:
             for key in _keys(input):
                 if kept_keys := key.carried & set(program.keys):
                     yield replace(key, carried=kept_keys)
+        case p.SnapshotMatching(input, program, columns, _, outputs):
+            names = {own for own, name in columns if name in program.keys}
+            for key in _keys(input):
+                if key.carried & names:
+                    read = {name for own, name in columns if own in key.carried & names}
+                    shown = zip(program.outputs, outputs, strict=True)
+                    yield replace(key, carried=frozenset(name for one, name in shown if one.column in read))
         case p.SnapshotCorrelation(left, right, equal):
             yield from _of_both(list(_keys(left)), list(_keys(right)), equal)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.program import Value
 
 COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
@@ -159,6 +160,22 @@ class SnapshotCoalescing(SnapshotOperator):
 
     input: SnapshotOperator
     program: CoalesceProgram
+
+
+@dataclass(frozen=True)
+class SnapshotMatching(SnapshotOperator):
+    """The matches of MATCH_RECOGNIZE_SEQUENTIAL, each valid for `lasting` from its last event on.
+
+    `columns` are those of the input for columns of the program. `symbols` are for each symbol a column of
+    truth values, whether an event emits it, None if all do. `outputs` are the columns for the
+    program's outputs."""
+
+    input: SnapshotOperator
+    program: SequentialProgram
+    columns: tuple[tuple[str, str], ...]
+    symbols: tuple[str | None, ...]
+    outputs: tuple[str, ...]
+    lasting: int = 1
 
 
 @dataclass(frozen=True)

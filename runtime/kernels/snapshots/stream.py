@@ -31,6 +31,8 @@ from neelc.runtime.coding import plain
 from neelc.runtime.columns import FIRST_TIME, Bools, Ints, times
 from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.events import KernelEvents, NullableArray
+from neelc.runtime.kernels.sequential.program import BITS, TIME, columns_of_events
+from neelc.runtime.kernels.sequential.stream import EVENTS, SequentialStream
 from neelc.runtime.kernels.snapshots.aggregating import SnapshotStretches, aggregate, stretches
 from neelc.runtime.kernels.snapshots.program import (
     FOREVER,
@@ -42,6 +44,7 @@ from neelc.runtime.kernels.snapshots.program import (
     SnapshotCountWindow,
     SnapshotFilter,
     SnapshotInput,
+    SnapshotMatching,
     SnapshotNetwork,
     SnapshotOperator,
     SnapshotProjection,
@@ -217,6 +220,8 @@ class NetworkRun:
                 step = Aggregation(node, below[0], kept, self.move).step(wants_open)
             case SnapshotCoalescing():
                 step = coalesced(node, below[0], kept, self.move)
+            case SnapshotMatching():
+                step = matched(node, below[0], kept, self.move, self.most)
             case _:
                 raise TypeError(node)
         self._keep(path, step)
@@ -369,7 +374,8 @@ def counted(
     node: SnapshotCountWindow, flow: RowFlow, kept: Mapping[str, ValidRows], move: WatermarkMove
 ) -> OperatorStep:
     """The latest events: only when events start matters, so each is taken once, when it is first seen."""
-    rows = united(kept.get("events"), *(_first_seen(one, move) for one in (flow.closed, flow.open)))
+    new = _first_seen(flow, move)
+    rows = united(kept.get("events"), None if new is None else _uncounted(new))
     if rows is None:
         return OperatorStep()
     seen, pending = rows.where(rows.start <= move.now), rows.where(rows.start > move.now)
@@ -389,13 +395,18 @@ def counted(
     return OperatorStep(flow, {"events": united(left, pending)}, wake)
 
 
-def _first_seen(rows: ValidRows | None, move: WatermarkMove) -> ValidRows | None:
-    """Rows that were not seen before. An open one that has yet to start will come again."""
+def _first_seen(flow: RowFlow, move: WatermarkMove) -> ValidRows | None:
+    """Rows that were not seen before, for operators that count events, however long these are valid. An open
+    one that has yet to start will come again."""
+    rows = united(flow.closed, flow.open)
     if rows is None:
         return None
     is_first = rows.start > move.before
     is_first &= (rows.end != FOREVER) | (rows.start <= move.now)
-    rows = rows.where(is_first)
+    return rows.where(is_first)
+
+
+def _uncounted(rows: ValidRows) -> ValidRows:
     count = len(rows)
     counts = {OWN: pa.array(np.zeros(count, np.int64)), BEGIN: pa.array(np.full(count, FOREVER))}
     return replace(rows, columns={**rows.columns, **counts}, end=np.full(count, FOREVER))
@@ -434,6 +445,46 @@ def _counts(node: SnapshotCountWindow, rows: ValidRows, key: Ints) -> tuple[Ints
         return np.where(inside, rows.start[row], FOREVER)
 
     return own, np.where(begin == FOREVER, first(own), begin), first(own + node.size)
+
+
+# Patterns: the matches that end at an instant are known when the watermark reaches it.
+
+
+def matched(
+    node: SnapshotMatching, flow: RowFlow, kept: Mapping[str, ValidRows], move: WatermarkMove, most: int
+) -> OperatorStep:
+    names = ("start", *columns_of_events(node.program))
+    old, new = kept.get(EVENTS), _first_seen(flow, move)
+    memory = StreamMemory({}, {} if old is None else {EVENTS: (old.batch.select(names),)})
+    rows = [] if new is None or not len(new) else [_events_of(node, new).batch]
+    step = SequentialStream(node.program, most).advance(memory, rows, move)
+    found = [_matches_of(node, batch) for batch in step.results]
+    left = [_kept_events(batch) for batch in step.memory.tables.get(EVENTS, ())]
+    return OperatorStep(RowFlow(united(*found)), {EVENTS: united(*left)}, step.wake)
+
+
+def _events_of(node: SnapshotMatching, rows: ValidRows) -> ValidRows:
+    """Rows as the program reads them."""
+    bits = np.zeros(len(rows), dtype=np.int64)
+    for number, name in enumerate(node.symbols):
+        emits = np.ones(1, bool) if name is None else is_true(plain(name, rows.columns[name]))
+        bits |= np.where(emits, np.int64(1 << number), np.int64(0))
+    columns = {name: rows.columns[own] for own, name in node.columns}
+    columns |= {name: _equalized(columns[name]) for name in node.program.keys}
+    return replace(rows, columns={**columns, BITS: pa.array(bits)})
+
+
+def _kept_events(batch: pa.RecordBatch) -> ValidRows:
+    start = times(batch.column("start"), "start")
+    columns = {name: batch.column(name) for name in batch.schema.names if name != "start"}
+    return ValidRows(columns, start, start + 1)
+
+
+def _matches_of(node: SnapshotMatching, batch: pa.RecordBatch) -> ValidRows:
+    last = times(batch.column(TIME), TIME)
+    outputs = zip(node.program.outputs, node.outputs, strict=True)
+    columns = {name: batch.column(output.name) for output, name in outputs}
+    return ValidRows(columns, last, last + np.int64(node.lasting))
 
 
 # Correlators: pairs of rows that are valid together.
