@@ -13,8 +13,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 from answers import MAX_CANDIDATES
-from in_bridge import NUMBER, TYPES, Way, as_table
-from in_kernel import raw_values
+from in_bridge import Way, as_table
 from pattern_examples import query
 
 from neelc.errors import NeelError
@@ -29,6 +28,7 @@ from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.values.order import comparable, extreme
+from neelc.tools.cases.streaming import NUMBER, TYPES, raw_values
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]

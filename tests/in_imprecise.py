@@ -9,9 +9,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_bridge import NUMBER, Way, as_spark_has_it, bound, numbered_output, value_columns
-from in_kernel import complete, key
-from in_kernel import roles as numbers_of_roles
+from in_bridge import Way
 
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
@@ -23,6 +21,16 @@ from neelc.runtime.kernels.confidence.kernel import imprecise
 from neelc.runtime.program import CHUNK, CHUNK_WIDTH, ImpreciseProgram, Weigh
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.tools.cases.streaming import (
+    NUMBER,
+    as_spark_has_it,
+    bound,
+    complete,
+    key,
+    numbered_output,
+    value_columns,
+)
+from neelc.tools.cases.streaming import roles as numbers_of_roles
 
 Weighed = list[tuple[Binding, float]]
 

@@ -8,25 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from neelc.ir.expressions import Aggregate, Expr, Function
-from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import renamed
-from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, EventColumn, unit_of
+from neelc.pattern.plan.columns import CODE, unit_of
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches
 from neelc.runtime.kernels.pattern_kernel import calls_of
-from neelc.runtime.program import EventName, PatternProgram, VariableOutput
+from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import in_order, is_member
-from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, binding_key, nanoseconds
-from neelc.runtime.reference.question import condition, holds
+from neelc.runtime.reference.events import in_order
+from neelc.runtime.reference.model import Binding, ReferenceEvent, binding_key
 from neelc.runtime.values.order import comparable
+from neelc.tools.cases.streaming import complete, functions_of, key, raw_values, roles
 
 
 def planned_for(match: Match) -> KernelPlan:
@@ -92,30 +88,6 @@ def event_at(number: int, events: Sequence[ReferenceEvent]) -> ReferenceEvent | 
     return events[number] if number >= 0 else None
 
 
-def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
-    """Those that meet the conditions that are left for complete matches."""
-    left = [condition(expression) for expression in planned.residual]
-    return [binding for binding in bindings if all(holds(one, binding) for one in left)]
-
-
-def key(planned: KernelPlan, match: Match, event: ReferenceEvent) -> object:
-    """The values that an event is partitioned by."""
-    values = []
-    for column in planned.keys:
-        for term, types in column.terms:
-            if planned.program.everything or is_of_types(match, event, types):
-                values.append(comparable(evaluate(term, EvaluationContext({EVENT: event}))))
-                break
-        else:
-            values.append(None)
-    return tuple(values)
-
-
-def is_of_types(match: Match, event: ReferenceEvent, types: Sequence[str]) -> bool:
-    members = [member for known in match.types if known.name in types for member in known.members]
-    return any(is_member(event, member) for member in members)
-
-
 def as_arrays(
     planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent], keys: Sequence[str]
 ) -> KernelEvents:
@@ -145,33 +117,10 @@ def raw_of(
     return lambda name: list(raw_values(columns[name], match, events))
 
 
-def functions_of(match: Match) -> dict[str, Function]:
-    """The functions of users that a query calls."""
-    nodes = [*walk(match.pattern), *(node for output in match.outputs for node in walk(output.expression))]
-    return {node.name: node.function for node in nodes if isinstance(node, Aggregate) and node.function}
-
-
 def places(start: Numbers, end: Numbers, segment: Numbers) -> tuple[Numbers, Numbers]:
     first = [int(np.sum((segment == s) & (start < t))) for s, t in zip(segment, start, strict=True)]
     beyond = [int(np.sum((segment == s) & (start <= t))) for s, t in zip(segment, end, strict=True)]
     return np.array(first, np.int64), np.array(beyond, np.int64)
-
-
-def roles(
-    planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]
-) -> Iterator[tuple[str, Numbers]]:
-    for role in planned.plan.roles:
-        can = [
-            number
-            for number, event in enumerate(events)
-            if is_of_types(match, event, [role.type])
-            and all(holds_for(condition, role.variable, event) for condition in role.conditions)
-        ]
-        yield role.name, np.array(can, np.int64)
-
-
-def holds_for(condition: Expr, variable: EventName, event: ReferenceEvent) -> bool:
-    return evaluate(renamed(condition, variable, EVENT), EvaluationContext({EVENT: event})) is True
 
 
 def values(
@@ -194,17 +143,6 @@ def kind_of(found: Sequence[object]) -> type[np.generic]:
     if found and all(isinstance(value, bool | None) for value in found):
         return np.bool_
     return np.float64 if any(isinstance(value, float) for value in found) else np.int64
-
-
-def raw_values(column: EventColumn, match: Match, events: Sequence[ReferenceEvent]) -> Iterator[object]:
-    for event in events:
-        value = None
-        if is_of_types(match, event, column.types):
-            value = evaluate(column.expression, EvaluationContext({EVENT: event}))
-        if column.form == NUMBER and value is not None:
-            number = nanoseconds(value, "DAY")
-            value = None if number is None else number // 1000
-        yield value
 
 
 def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[object]:

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from in_bridge import as_spark_has_it
-from in_kernel import key, raw_values, roles
 from in_stream import FAR, Arrival, arrived
 
 from neelc.ir.program import Program
@@ -44,6 +42,7 @@ from neelc.runtime.user_calls import python_values
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.syntax import read as parse
+from neelc.tools.cases.streaming import as_spark_has_it, key, raw_values, roles
 
 
 def bound_script(text: str) -> Program:

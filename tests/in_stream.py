@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_bridge import NUMBER, TYPES, as_table, bound, numbered
+from in_bridge import as_table, numbered
 from in_counting import finished
 from in_imprecise import Weighed
-from in_kernel import complete, functions_of, key, planned_for, raw_values
+from in_kernel import planned_for
 
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
@@ -41,6 +41,7 @@ from neelc.runtime.streaming import (
     memory_from_bytes,
     memory_to_bytes,
 )
+from neelc.tools.cases.streaming import NUMBER, TYPES, bound, complete, functions_of, key, raw_values
 
 FAR = 1 << 50
 

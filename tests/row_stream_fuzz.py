@@ -23,7 +23,6 @@ from unittest.mock import patch
 
 import pyarrow as pa
 from generate.row_patterns import clause, rows
-from in_bridge import NUMBER
 from in_rows import as_bag, bound, column, mask, output_row
 from in_stream import FAR, Arrival, arrival, arrived, calls
 
@@ -46,6 +45,7 @@ from neelc.runtime.reference.model import LimitReached, ReferenceEvent
 from neelc.runtime.reference.recognize import Parsing, RecognizedMatch, Row, RowParser
 from neelc.runtime.reference.results import Result
 from neelc.runtime.streaming import StreamMemory
+from neelc.tools.cases.streaming import NUMBER
 
 TABLES = 4
 ROUND = 100

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from generate.streams import Row
 from in_bridge import Way, bridge_matches
-from in_kernel import as_arrays, key, planned_for
+from in_kernel import as_arrays, planned_for
 from pattern_examples import query
 
 from neelc.api.errors import explain_failure
@@ -19,6 +19,7 @@ from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import chain_of, fewest_matches
 from neelc.runtime.kernels.matching import length, matches
 from neelc.runtime.reference import read
+from neelc.tools.cases.streaming import key
 
 TOLD = (
     "SEQ(A a, B b)",

@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   neelc test tests/cases
   neelc test rising.case falling.case
   neelc test --update rising.case     write what comes out now into the file
+  neelc test --streaming rising.case  run it as a stream, too, however its events come
 """
 
 
@@ -31,6 +32,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--update", action="store_true", help="write what comes out now into the cases that fail"
+    )
+    parser.add_argument(
+        "--streaming",
+        action="store_true",
+        help="also run cases as streams: in micro-batches of one event, two and all, in order and out of "
+        "order within the watermark; cases that do not run so are listed with the reason",
     )
     add_timezone(parser, "the time zone of cases that do not say one: Europe/Berlin, +02:00 (UTC)")
 
@@ -46,15 +53,25 @@ def _run(options: argparse.Namespace) -> int:
     from neelc.tools import cases
 
     paths = case_files(options.paths)
-    failed = updated = 0
+    failed = updated = streamed = 0
+    if options.streaming and options.update:
+        raise CallError("test --streaming: a case says what a stream must find; leave --update out")
     for number, path in enumerate(paths, 1):
         _progress(f"{number}/{len(paths)}  {path}")
         try:
             if options.update:
                 updated += cases.update(path, options.untrusted)
                 continue
-            outcome = cases.run_case(cases.load(path, options.untrusted))
+            case = cases.load(path, options.untrusted)
+            outcome = cases.run_case(case)
             problem = None if outcome.passed else outcome.diff
+            if options.streaming and outcome.passed:
+                as_stream = cases.run_as_stream(case)
+                problem = None if as_stream.passed else as_stream.diff
+                streamed += not as_stream.refused
+                if as_stream.refused:
+                    _progress("")
+                    print(f"{path}: not run as a stream: {as_stream.refused}")
         except (cases.CaseError, CallError) as error:
             problem = str(error)
         except Exception as error:  # a bug that one case shows is no reason to leave out the others
@@ -65,7 +82,9 @@ def _run(options: argparse.Namespace) -> int:
             print(f"{path}: failed\n{indent(problem, '  ')}\n")
     _progress("")
     passed = len(paths) - failed
-    print(f"{passed} passed, {failed} failed" + (f", {updated} updated" if options.update else ""))
+    more = f", {updated} updated" if options.update else ""
+    more += f"; {streamed} run as streams" if options.streaming else ""
+    print(f"{passed} passed, {failed} failed{more}")
     return 1 if failed else 0
 
 

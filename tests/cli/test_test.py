@@ -40,6 +40,17 @@ def test_cases_are_updated(neelc: Here) -> None:
     assert neelc.read("bad.case") == CASE
 
 
+def test_cases_as_streams(neelc: Here) -> None:
+    neelc.write("bounded.case", CASE.replace("RETURN", "WITHIN 5 RETURN"))
+    neelc.write("endless.case", CASE)
+    done = neelc("test", "--streaming", ".")
+    why = "a pattern without WITHIN over a stream without end: every event would be kept"
+    out = f"endless.case: not run as a stream: {why}\n2 passed, 0 failed; 1 run as streams\n"
+    assert done == Done(0, out, "")
+    done = neelc("test", "--streaming", "--update", ".")
+    assert done.status == 2 and "leave --update out" in done.err
+
+
 def test_no_cases(neelc: Here) -> None:
     assert neelc("test", "none") == Done(2, "", "neelc: none: no such file or directory\n")
     assert neelc("test", ".") == Done(2, "", "neelc: .: no *.case files in this directory\n")

@@ -21,6 +21,7 @@ from neelc.findings import did_you_mean
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Column, Match, Program
 from neelc.ir.types import DataType
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.rules.batches import SIMPLIFY, UNUSED
 from neelc.pattern.rules.driver import FORMS, forms, has_readers, rewrite
 from neelc.pattern.rules.rule import Rewriting
@@ -270,6 +271,35 @@ def warning_problems(case: CaseFile, program: Program) -> Iterator[str]:
 def warnings_section(text: str) -> list[str]:
     """The lines of a section that holds these warnings."""
     return ["warnings", *text.split("\n")] if text else ["warnings none"]
+
+
+@dataclass(frozen=True)
+class StreamOutcome:
+    """What became of a case as a stream; if it is `refused`, why it does not run as one."""
+
+    passed: bool
+    diff: str = ""
+    refused: str = ""
+
+
+def run_as_stream(case: CaseFile) -> StreamOutcome:
+    """Run a case as a stream: in micro-batches of one event, of two, and all at once; in order, and out of
+    order within the watermark. All must find what the case expects."""
+    # NumPy and Arrow: cases that do not run as streams do without them.
+    from neelc.tools.cases.streaming import stream_results
+
+    with in_zone(case.zone):
+        ready = prepared(case)
+        if isinstance(ready, str) or not isinstance(case.expected, ExpectedRows):
+            return StreamOutcome(True, refused="it expects an error")
+        try:
+            for way, found in stream_results(ready.program, ready.tables):
+                outcome = compare(case.expected, found)
+                if not outcome.passed:
+                    return StreamOutcome(False, f"{way}:\n{outcome.diff}")
+        except UnsupportedQuery as refusal:
+            return StreamOutcome(True, refused=refusal.what)
+        return StreamOutcome(True)
 
 
 @dataclass(frozen=True)
