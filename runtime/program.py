@@ -843,6 +843,15 @@ class StreamedPattern:
     events: int | None = None
     distinct: MatchGrouping | None = None
 
+    @property
+    def windows_kept(self) -> int:
+        """How many windows before the watermark an event may be needed. What spoils a match starts no more
+        than one before its end; and the end is after the watermark, unless the match waits for a window from
+        its start on. A collapsed row waits for one from its single events on, and has matches that started
+        one before them."""
+        looks_back = self.program.looks_back or self.program.collapsed
+        return 2 if looks_back and self.emission.window else 1
+
 
 @dataclass(frozen=True)
 class StreamedImprecise:
@@ -851,6 +860,16 @@ class StreamedImprecise:
 
     program: ImpreciseProgram
     window: int
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether nothing but its own events decides on a match."""
+        return not any(isinstance(step, Weigh) and step.negations for step in self.program.steps)
+
+    @property
+    def windows_kept(self) -> int:
+        """How many windows before the watermark the latest time of an event may be that is needed."""
+        return 1 + (self.program.looks_back and not self.is_immediate)
 
 
 @dataclass(frozen=True)
@@ -861,6 +880,18 @@ class StreamedGroups:
     program: PatternProgram
     grouping: MatchGrouping
     window: int
+
+    @property
+    def has_starts(self) -> bool:
+        """Whether groups have the time at which their matches start."""
+        time = self.grouping.values[self.grouping.time]
+        return time.variable == self.program.leader if time.variable else time.column == MATCH_START
+
+    @property
+    def windows_kept(self) -> int:
+        """How many windows before the watermark an event may be needed: groups wait for a window, their
+        matches may start one earlier, and look back by one more."""
+        return 1 + (not self.has_starts) + self.program.looks_back
 
 
 # Queries that read queries, over streams without end: a network of programs that one operator runs.

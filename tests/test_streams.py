@@ -77,6 +77,10 @@ def test_random_rows_that_are_distinct_or_aggregated_are_the_same() -> None:
         ("SEQ(A a, !X x) WITHIN 9", ["A1 A5", "X12", "@13", "@14"], ["", "", "A1", ""]),
         ("SEQ(A a, B b, !X x) WITHIN 9", ["A1 B5", "@9", "@10"], ["", "", "A1 B5"]),
         ("AND(A a, !X x) WITHIN 3", ["A5", "@7", "@8"], ["", "", "A5"]),
+        ("AND(A a, !X x) WITHIN 3", ["X2", "A5 A6", "@7", "@9"], ["", "", "", "A6"]),
+        ("AND(A a, !X x) WITHIN 2 EVENTS", ["X2", "A5", "@5 C6 C7", "@9"], ["", "", "", ""]),
+        ("SEQ(!X x, A a) WITHIN 3", ["X2", "@4 A5 A6", "@9"], ["", "", "A6"]),
+        ("SEQ(!X x, A a, B b) WITHIN 3", ["X2", "@2 A4", "@4 B5", "@5 B6"], ["", "", "", "A4 B6"]),
         ("SEQ(A a, SEQ(B b, !X x) WITHIN 2) WITHIN 9", ["A1 B3", "@9", "@10"], ["", "", "A1 B3"]),
         # Other strategies, and windows of EVENTS: when all up to the end have come.
         ("SEQ(A a, B b) WITHIN 9 USING STRICT CONTIGUITY", ["A1 B5", "@4", "@5"], ["", "", "A1 B5"]),

@@ -16,7 +16,7 @@ from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.plan.stream_network import StreamNetwork
-from neelc.runtime.program import EventName, StreamedGroups
+from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
 
 Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
@@ -89,6 +89,8 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     if isinstance(plan.streamed, StreamedGroups):
         time = query.outputs[plan.streamed.grouping.time].name
         return f"A group is complete when the watermark reaches its {time} + {query.within}."
+    if isinstance(plan.streamed, StreamedImprecise):
+        return _emitted_imprecise(query, plan.streamed)
     emission = plan.streamed.emission
     if emission.window:
         return (
@@ -96,11 +98,20 @@ def emitted(query: Match, plan: StreamPlan) -> str:
             "watermark counts."
         )
     if emission.is_immediate:
-        return "A match is sure at its last event: it leaves in the micro-batch in which that comes."
+        return AT_LAST_EVENT
     if emission.end:
         return "A match is sure when the watermark reaches its end."
     events = [_first(group) for group in emission.before]
     return f"A match is sure when the watermark reaches {' and '.join(events)}."
+
+
+AT_LAST_EVENT = "A match is sure at its last event: it leaves in the micro-batch in which that comes."
+
+
+def _emitted_imprecise(query: Match, streamed: StreamedImprecise) -> str:
+    if streamed.is_immediate:
+        return AT_LAST_EVENT
+    return f"A match is sure {query.within} after the first of its events must have happened."
 
 
 def _first(group: tuple[EventName, ...]) -> str:
@@ -110,24 +121,18 @@ def _first(group: tuple[EventName, ...]) -> str:
 
 def _kept(query: Match, plan: StreamPlan, keys: list[str]) -> str:
     each = f" of each {' and '.join(keys)}" if keys else ""
-    if not isinstance(plan.streamed, StreamedGroups) and plan.streamed.window is None:
+    if isinstance(plan.streamed, StreamedPattern) and plan.streamed.window is None:
         return (
             f"The last events{each}, as many as a match may hold: {query.within}. A key is never forgotten."
         )
-    times = _windows(plan)
+    times = plan.streamed.windows_kept
     how = "" if times == 1 else f", {times} times: matches, or what spoils them, may lie that far back"
     return f"Events{each} until the watermark is later by WITHIN ({query.within}){how}."
 
 
-def _windows(plan: StreamPlan) -> int:
-    """For how many windows an event is kept."""
-    back = 1 + plan.program.looks_back + plan.program.collapsed
-    return back + isinstance(plan.streamed, StreamedGroups)
-
-
 def _state(query: Match, plan: StreamPlan, estimate: Estimate, statistics: Statistics) -> str:
     setting = CostSetting(Ledger(query, statistics))
-    share = min(1.0, _windows(plan) * setting.window / setting.duration)
+    share = min(1.0, plan.streamed.windows_kept * setting.window / setting.duration)
     events, bytes = estimate.rows_sorted * share, estimate.bytes_shuffled * share
     star = "*" if any(fact.origin == "assumed" for fact in estimate.facts) else ""
     return (

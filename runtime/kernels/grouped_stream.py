@@ -88,24 +88,15 @@ class GroupedStream:
         return _less(move.before, window) + (move.before > FIRST_TIME + window), _less(move.now, window) + 1
 
     @property
-    def _is_start(self) -> bool:
-        """Whether groups have the time at which their matches start."""
-        grouping = self.streamed.grouping
-        time = grouping.values[grouping.time]
-        return time.variable == self.program.leader if time.variable else time.column == MATCH_START
-
-    @property
     def _keep(self) -> int:
-        """How long before the watermark an event that is needed may start: groups wait for a window, their
-        matches may start one earlier, and look back by one more."""
-        return self.streamed.window * (1 + (not self._is_start) + self.program.looks_back)
+        return self.streamed.window * self.streamed.windows_kept
 
     def _results(self, known: KnownEvents, first: int, beyond: int) -> Iterator[pa.RecordBatch]:
         start = known.columns.start
-        known = known.of_keys((start >= first) & (start < beyond)) if self._is_start else known
+        known = known.of_keys((start >= first) & (start < beyond)) if self.streamed.has_starts else known
         if not len(known.columns.start) or beyond <= first:
             return
-        low = first if self._is_start else _less(first, self.streamed.window)
+        low = first if self.streamed.has_starts else _less(first, self.streamed.window)
         heads = known.heads
         limits = np.full(len(heads), low), np.full(len(heads), beyond)
         rows = SearchRows(known.columns, heads, *limits)

@@ -9,7 +9,8 @@ emitted again:
     sure(now) and not (all its events had come before, and sure(before))
 
 Kept are the events that a match may have, or be spoiled by, that is not sure yet: those that start less
-than a window before the watermark, or two windows where the pattern looks back.
+than a window before the watermark, or two windows where a match that waits for a window may be spoiled by
+what comes before it.
 """
 
 from __future__ import annotations
@@ -207,13 +208,7 @@ def known_events(
 def _keep(streamed: StreamedPattern) -> int | None:
     """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
     such time."""
-    return None if streamed.window is None else streamed.window * _windows(streamed.program)
-
-
-def _windows(program: PatternProgram) -> int:
-    """How many windows before the watermark what is needed may start. A row with the lists of several matches
-    is sure a window after its single events."""
-    return 1 + program.looks_back + program.collapsed
+    return None if streamed.window is None else streamed.window * streamed.windows_kept
 
 
 def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
@@ -224,7 +219,7 @@ def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
         return start > max(now, FIRST_TIME + keep) - keep
     assert streamed.events is not None, "without a window, nothing could ever be forgotten"
     # A window of EVENTS that reaches beyond the watermark has fewer of them before.
-    most = streamed.events * _windows(streamed.program)
+    most = streamed.events * streamed.windows_kept
     return (start > now) | (_known_from(known, now) <= most)
 
 

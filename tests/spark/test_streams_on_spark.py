@@ -54,6 +54,9 @@ CLICKS = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT)
 """
 LEFT = f"{CLICKS}PATTERN SEQ(Home h, !Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, h.ts;"
 PAIRS = f"{CLICKS}PATTERN SEQ(Home h, Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, c.ts;"
+IMPRECISE = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT, te BIGINT)
+  TIMESTAMP BETWEEN ts AND te UNIT SECONDS TYPE BY page WATERMARK 10 SECONDS;
+PATTERN SEQ(Home h, Cart c) WITHIN 1 MINUTE RETURN h.ts, confidence;"""
 
 
 class Clicks:
@@ -68,7 +71,8 @@ class Clicks:
     def start(self, text: str, **options: Any) -> None:
         schema = "ts BIGINT, page STRING, user INT"
         reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-        frame = neelc.sql(self.spark, text, Clicks=reader.json(str(self.directory / "in")), **options)
+        clicks = reader.json(str(self.directory / "in")).selectExpr("*", "ts + user AS te")
+        frame = neelc.sql(self.spark, text, Clicks=clicks, **options)
         writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
         self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
 
@@ -112,6 +116,13 @@ def test_a_match_leaves_with_its_last_event(clicks: Clicks) -> None:
     assert clicks.come((100, "Home", 1)) == [(1, 105)]  # out of order, and the watermark has not moved
     assert clicks.come((106, "Cart", 1)) == [(1, 106)]
     assert clicks.metric("matches") == 2
+
+
+def test_matches_of_imprecise_times_have_their_confidence(clicks: Clicks) -> None:
+    """A click with the user 1 happened then or a second later."""
+    clicks.start(IMPRECISE)
+    assert clicks.come((100, "Home", 1), (101, "Cart", 0)) == [(100, 0.5)]
+    assert clicks.come((102, "Cart", 0)) == [(100, 1.0)]
 
 
 def test_late_events_take_no_part_and_are_counted(clicks: Clicks) -> None:

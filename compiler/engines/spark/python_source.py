@@ -43,6 +43,7 @@ from neelc.runtime.program import (
     NetworkProgram,
     PatternProgram,
     StreamedGroups,
+    StreamedImprecise,
     StreamedPattern,
 )
 from neelc.scalar.spark.trees import with_alias
@@ -152,6 +153,7 @@ RUNNERS = {
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
     NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
+    StreamedImprecise: ("neelc.runtime.kernels.confidence.stream", "imprecise_stream"),
     StreamedRows: ("neelc.runtime.kernels.rows.stream", "RowStream"),
     SnapshotNetwork: ("neelc.runtime.kernels.snapshots.stream", "snapshot_stream"),
 }

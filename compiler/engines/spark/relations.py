@@ -15,13 +15,16 @@ from neelc.runtime.program import (
     NetworkProgram,
     PatternProgram,
     StreamedGroups,
+    StreamedImprecise,
     StreamedPattern,
     registered_folds,
 )
 
 AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
-StreamedProgram = StreamedPattern | StreamedGroups | SnapshotNetwork | NetworkProgram | StreamedRows
+StreamedProgram = (
+    StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | NetworkProgram | StreamedRows
+)
 
 Items = tuple[tuple[str, str], ...]
 """Expressions and the names of their columns."""

@@ -51,7 +51,7 @@ class StreamPlan:
     sure. If matches are counted, `counted` is the plan of that."""
 
     planned: KernelPlan
-    streamed: StreamedPattern | StreamedGroups
+    streamed: StreamedPattern | StreamedGroups | StreamedImprecise
     counted: AggregatePlan | None = None
 
     @property
@@ -64,7 +64,9 @@ class StreamPlan:
         common."""
         if isinstance(self.streamed, StreamedGroups):
             return self.streamed.grouping.keys
-        return self.program.keys if self.streamed.distinct is None else self.streamed.distinct.keys
+        if isinstance(self.streamed, StreamedPattern) and self.streamed.distinct is not None:
+            return self.streamed.distinct.keys
+        return self.program.keys
 
 
 def streamed_pattern(planned: KernelPlan) -> StreamedPattern:

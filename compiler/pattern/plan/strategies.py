@@ -32,7 +32,7 @@ from neelc.pattern.cost.estimate import Estimate, is_skewed
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
-from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_pattern
+from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_imprecise, streamed_pattern
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
 from neelc.pattern.plan.relational_plan import (
@@ -265,26 +265,34 @@ def _on_stream(task: PlanningTask) -> StrategyPlan:
     """Matches of a stream without end."""
     query = task.query
     if query.is_imprecise:
-        raise UnsupportedQuery("an imprecise timestamp in a stream without end")
+        query, planned = _weighed(task)
+        return _kernel_on_stream(task, query, StreamPlan(planned, streamed_imprecise(planned)))
     if query.aggregated:
         query, counting = _counted(task)
         groups = StreamPlan(counting.planned, streamed_groups(counting.planned), counting)
         return StrategyPlan(ExecutionStrategy.COUNTING, query, groups, buckets=task.buckets)
     planned = kernel_plan(query, task.keys, task.unit)
-    refuse_too_many_roles(planned.plan)
-    refuse_results(query, (*planned.residual, *_outputs(query)))
-    plan = StreamPlan(planned, streamed_pattern(planned))
+    return _kernel_on_stream(task, query, StreamPlan(planned, streamed_pattern(planned)))
+
+
+def _kernel_on_stream(task: PlanningTask, query: Match, plan: StreamPlan) -> StrategyPlan:
+    refuse_too_many_roles(plan.planned.plan)
+    refuse_results(query, (*plan.planned.residual, *_outputs(query)))
     return StrategyPlan(ExecutionStrategy.KERNEL, query, plan, task.most_matches, buckets=task.buckets)
 
 
 def _imprecise(task: PlanningTask) -> StrategyPlan:
-    """Matches with their confidence. Where the rewritten query cannot be weighed, the one that is written may
-    be."""
+    """Matches with their confidence."""
+    return in_kernel(task, *_weighed(task))
+
+
+def _weighed(task: PlanningTask) -> tuple[Match, KernelPlan]:
+    """The plan of matches with their confidence. Where the rewritten query cannot be weighed, the one that is
+    written may be."""
     try:
-        query, planned = task.query, imprecise_plan(task.query, task.keys, task.unit)
+        return task.query, imprecise_plan(task.query, task.keys, task.unit)
     except UnsupportedQuery:
-        query, planned = task.written, imprecise_plan(task.written, partition_keys(task.written), task.unit)
-    return in_kernel(task, query, planned)
+        return task.written, imprecise_plan(task.written, partition_keys(task.written), task.unit)
 
 
 def _join(task: PlanningTask) -> StrategyPlan:

@@ -24,7 +24,7 @@ from neelc.runtime.kernels.confidence.kernel import weighed_matches, with_confid
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
 from neelc.runtime.kernels.pattern_stream import EVENTS, KnownEvents, are_old, known_events, taken_matches
-from neelc.runtime.program import ImpreciseProgram, StreamedImprecise, Weigh
+from neelc.runtime.program import ImpreciseProgram, StreamedImprecise
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.worker import MOST_MATCHES, explained
 
@@ -39,11 +39,6 @@ class ImpreciseStream:
     @property
     def program(self) -> ImpreciseProgram:
         return self.streamed.program
-
-    @property
-    def is_immediate(self) -> bool:
-        """Whether nothing but its own events decides on a match."""
-        return not any(isinstance(step, Weigh) and step.negations for step in self.program.steps)
 
     def advance(
         self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
@@ -63,13 +58,13 @@ class ImpreciseStream:
         if not len(end):
             return None
         waiting = end[end > self._less(now)]
-        if self.is_immediate or not len(waiting):
-            return int(end.max()) + window * (1 + (not self.is_immediate))
+        if self.streamed.is_immediate or not len(waiting):
+            return int(end.max()) + window * (1 + (not self.streamed.is_immediate))
         return int(waiting.min()) + window
 
     def _results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
         low, high = FIRST_TIME, LAST_TIME
-        if not self.is_immediate:
+        if not self.streamed.is_immediate:
             low = self._less(move.before) + (move.before > FIRST_TIME + self.streamed.window)
             high = self._less(move.now) + 1
         if low >= high or not len(known.columns.start):
@@ -80,7 +75,9 @@ class ImpreciseStream:
         schema, total = output_schema(self.program, known.columns.schema), 0
         for piece, confidence in weighed_matches(self.program, events_of(self.program, rows)):
             chosen = (
-                np.flatnonzero(~are_old(piece, known)) if self.is_immediate else np.arange(count_of(piece))
+                np.flatnonzero(~are_old(piece, known))
+                if self.streamed.is_immediate
+                else np.arange(count_of(piece))
             )
             total += len(chosen)
             if total > self.most_matches:
@@ -98,7 +95,7 @@ class ImpreciseStream:
         before."""
         earliest, latest = known.columns.start, known.columns.end
         limit = self._less(now)
-        if self.is_immediate or not len(earliest):
+        if self.streamed.is_immediate or not len(earliest):
             return latest > limit
         of_key = numbers(known.heads, len(earliest))
         first = np.minimum.reduceat(np.where(latest > limit, earliest, LAST_TIME), known.heads)
