@@ -22,7 +22,7 @@ from neelc.pattern.plan.counting.plan import AggregatePlan, sentence
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
-from neelc.runtime.program import StreamedImprecise
+from neelc.runtime.program import ImpreciseProgram
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
@@ -47,8 +47,7 @@ def stream_relations(
     keys = tuple(map(identifier, plan.together))
     yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
     schema = kernel_schema(planned) if plan.counted is None else tally_schema(plan.counted)
-    weighed = isinstance(plan.streamed, StreamedImprecise)
-    schema += ", confidence DOUBLE" if weighed else ""
+    schema += ", confidence DOUBLE" if isinstance(planned.program, ImpreciseProgram) else ""
     identity = tuple(state_identity(query, plan, buckets))
     found = KernelOnStream(
         bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, most_matches
@@ -101,7 +100,7 @@ def matches_of(planned: KernelPlan, name: str) -> MatchRelation:
         planned.field,
         frozenset(may_be_absent(planned.plan.steps)),
         planned.inner,
-        weighed=weighed,
+        weighed=isinstance(planned.program, ImpreciseProgram),
     )
 
 
