@@ -50,6 +50,7 @@ fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PA
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m network_fuzz --pairs $(or $(PAIRS),3000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sure_fuzz --queries $(or $(QUERIES),300) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_stream_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))

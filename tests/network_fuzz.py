@@ -1,7 +1,7 @@
 """Queries that read queries over streams, compared with the reference on random scripts, streams,
-micro-batches and orders of arrival.
+micro-batches and orders of arrival; part of `make fuzz`.
 
-    .venv/bin/python tests/network_fuzz.py --pairs 5000 --seed 7
+    PYTHONPATH=tests .venv/bin/python -m network_fuzz --pairs 5000 --seed 7
 
 What is kept is written and read between any two micro-batches. Late events take no part.
 """
