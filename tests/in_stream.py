@@ -308,7 +308,7 @@ def emissions(query: Match, *batches: str) -> list[str]:
     """What comes out of each micro-batch: the events of matches in the order of time, `a1 b5 | a1 b6`."""
     planned = planned_for(query)
     words = [[word for word in batch.split() if not word.startswith("@")] for batch in batches]
-    rows = [_row(word) for batch in words for word in batch]
+    rows = [event_row(word) for batch in words for word in batch]
     events = list(read(query, {"S": rows}, {}))
     texts = [word for batch in words for word in batch]
     program = numbered(planned.program, None)
@@ -327,7 +327,7 @@ def emissions(query: Match, *batches: str) -> list[str]:
     return found
 
 
-def _row(word: str) -> dict[str, object]:
+def event_row(word: str) -> dict[str, object]:
     start, _, end = word[1:].partition("-")
     values = {"ts": int(start), "te": int(end or start), "kind": word[0], "id": 1, "x": 1.0, "n": 1}
     return {**values, "user": "u"}

@@ -3,19 +3,22 @@ sure; what no later match can need is forgotten."""
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
 from generate.stream_networks import STREAM, tables
 from in_kernel import planned_for
 from in_network import bound_script
-from in_stream import emissions
+from in_stream import Arrival, emissions, event_row, stream_rows
 from kernel_fuzz import Tally
 from pattern_examples import LASTING, query
 from stream_fuzz import check_imprecise, check_pair, check_partial, check_rows, run_round
+from sure_fuzz import check_number
 
 from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
 from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
+from neelc.runtime.reference import Tables
 
 
 @pytest.mark.parametrize("first", [7_000_000, 7_000_025])
@@ -94,6 +97,7 @@ def test_random_rows_that_are_distinct_or_aggregated_are_the_same() -> None:
         ("SEQ(A a, B+ b[]) WITHIN 9 RETURN COLLAPSED", ["A1 B2", "B3", "@9", "@10"],
          ["", "", "", "A1 B2 B3"]),
         # What is dropped does not make a match come again.
+        ("EXISTS b : SEQ(A a, B b, C c) WITHIN 9", ["A1 C5", "B3", "B4"], ["", "A1 C5", ""]),
         ("EXISTS b : SEQ(A a, B b, C c) WITHIN 9", ["A1 B2 C5", "B3", "@3 C7"], ["A1 C5", "", "A1 C7"]),
     ],
 )  # fmt: skip
@@ -118,6 +122,43 @@ def test_matches_of_keys_come_apart() -> None:
     match = query("SEQ(A a, B b) WHERE [id] WITHIN 9")
     assert planned_for(match).program.keys == ("id",)
     assert emissions(match, "A1", "B2 B3") == ["", "A1 B2 | A1 B3"]
+
+
+# RETURN DISTINCT, and aggregates over matches.
+
+
+ONE_BY_ONE = Arrival(size=1, delay=0, slack=0, seed=1)
+"""Each event comes alone, and the watermark reaches all before it."""
+
+
+def events(text: str) -> Tables:
+    return {"S": [event_row(word) for word in text.split()]}
+
+
+def test_a_distinct_row_comes_once_however_late_its_matches_are() -> None:
+    match = query("SEQ(A a, B b) WITHIN 9 RETURN DISTINCT a.ts")
+    assert stream_rows(match, events("A1 B2 B6 A7 B9 B10 B11"), ONE_BY_ONE).rows == [(1,), (7,)]
+
+
+def test_groups_have_all_matches_of_their_window() -> None:
+    match = query("SEQ(A a, B b) WITHIN 9 RETURN a.ts, count(*) AS n")
+    assert stream_rows(match, events("A1 B2 B6 A7 B9 B10 B11"), ONE_BY_ONE).rows == [(1, 4), (7, 3)]
+    by_end = query("SEQ(A a, B b) WITHIN 9 RETURN match_end, count(*) AS n")
+    assert stream_rows(by_end, events("A1 A2 B6 A7 B10 C13 C14 C15 C17 B30"), ONE_BY_ONE).rows == [
+        (6, 2),
+        (10, 3),
+    ]
+
+
+# A match is neither emitted before it is sure nor later: tests/sure_fuzz.py.
+
+
+def test_random_matches_are_emitted_when_they_are_sure() -> None:
+    seen = Counter[str]()
+    for number in range(5_000_000, 5_000_012):
+        check_number(number, seen)
+    assert seen["continuations"] > 500
+    assert seen["emitted"] > 2
 
 
 # Queries whose state would have no bound.
