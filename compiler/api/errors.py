@@ -103,6 +103,15 @@ def causes_in(text: str) -> list[str]:
     return re.findall(r"^Caused by: [\w.$]+: (.*)$", text, re.MULTILINE)
 
 
+def without_plan(text: str) -> str:
+    r"""What a streaming query failed with, without its plan, which has the messages of all that might fail.
+
+    >>> without_plan("no\n=== Streaming Query ===\n raise_error(NEEL5090: x)\n\nJVM stacktrace:\na.B: y")
+    'no\n\nJVM stacktrace:\na.B: y'
+    """
+    return re.sub(r"\n=== Streaming Query ===\n.*?(?=\n\nJVM stacktrace:|\Z)", "", text, flags=re.DOTALL)
+
+
 def plain(text: str) -> str:
     """The sentence without the class and the state that Spark puts around it.
 
@@ -272,7 +281,7 @@ def explain_failure(exception: BaseException) -> NeelRunError | None:
     A query's DataFrame is one of Spark's: what fails when it runs raises Spark's exception, with a stack of
     all that was between. This finds the sentence of neelc in it.
     """
-    text = str(exception)
+    text = without_plan(str(exception))
     facts = parse_failure(text)
     reported = _REFUSAL.search(text)
     if facts is not None:
@@ -330,6 +339,6 @@ def run_error(exception: Exception) -> NeelRunError | None:
     """What failed, of neelc's or of Spark's, in a few words; None if neither of them raised the exception."""
     found = explain_failure(exception)
     if found is None and type(exception).__module__.split(".")[0] in ("pyspark", "py4j"):
-        found = NeelRunError(shortened(str(exception)))
+        found = NeelRunError(shortened(without_plan(str(exception))))
         found.__cause__ = exception
     return found
