@@ -310,17 +310,8 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
     match relation:
         case Read():
             yield _read(relation)
-        case SelectColumns(source, items, where, having, distinct, observed):
-            yield source
-            if where:
-                yield _call("where", [quoted(where)])
-            yield _call("selectExpr", map(quoted, _aliased(items)))
-            if observed:
-                yield f'.observe({_string(observed)}, F.expr("count(*) AS events"))'
-            if having:
-                yield _call("where", [quoted(having)])
-            if distinct:
-                yield ".distinct()"
+        case SelectColumns():
+            yield from _selected(relation)
         case Extend(source, items):
             yield source
             yield _call("selectExpr", map(quoted, ("*", *_aliased(items))))
@@ -360,13 +351,32 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             if event_time is not None:
                 yield _call("withColumn", (quoted(time), _expression(event_time)))
             yield _call("withWatermark", (quoted(time), quoted(delay)))
-        case Kernel(source, program, schema, most):
-            limit = "" if most is None else f", most_matches={most}"
-            limit += ", aggregates=aggregates" if functions_of(program) else ""
-            limit += f", time_zone={TIME_ZONE}" if isinstance(program, RowProgram) and program.zoned else ""
-            _, run = RUNNERS[type(program)]
+        case Kernel(source, _, schema):
             yield source
-            yield _call("mapInArrow", (f"{run}({_constant(name)}{limit})", quoted(schema)))
+            yield _call("mapInArrow", (_kernel(relation, name), quoted(schema)))
+
+
+def _selected(relation: SelectColumns) -> Iterator[str]:
+    yield relation.source
+    if relation.where:
+        yield _call("where", [quoted(relation.where)])
+    yield _call("selectExpr", map(quoted, _aliased(relation.items)))
+    if relation.observed:
+        yield f'.observe({_string(relation.observed)}, F.expr("count(*) AS events"))'
+    if relation.having:
+        yield _call("where", [quoted(relation.having)])
+    if relation.distinct:
+        yield ".distinct()"
+
+
+def _kernel(relation: Kernel, name: str) -> str:
+    """The function that runs a program."""
+    program = relation.program
+    given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
+    given += ", aggregates=aggregates" if functions_of(program) else ""
+    given += f", time_zone={TIME_ZONE}" if isinstance(program, RowProgram) and program.zoned else ""
+    _, run = RUNNERS[type(program)]
+    return f"{run}({_constant(name)}{given})"
 
 
 def _is_zoned(program: StreamedProgram) -> bool:
