@@ -18,15 +18,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.columns import FIRST_TIME, Ints
 from neelc.runtime.failures import MEMORY, STATE, FailureDetails, KernelFailure
-from neelc.runtime.worker import Batches
+from neelc.runtime.worker import Batches, BatchFunction
 
 # What kernels for streams are.
 
@@ -213,19 +215,63 @@ ROWS_IN_PACK = 200_000
 BYTES_IN_PACK = 1 << 26
 
 
-def pack(batches: Batches) -> Batches:
-    """The events of each bucket as bytes. Each batch has `bucket`."""
+def pack(buckets: int) -> BatchFunction:
+    """The function that makes bytes of the events of each bucket. Each batch has `bucket`, a number below
+    `buckets`."""
+    return partial(_pack, bucket_labels(buckets))
+
+
+def bucket_labels(buckets: int) -> Ints:
+    """A number for each bucket, such that Spark spreads them evenly over its partitions: their hashes, modulo
+    the number of buckets, are all different. Over as many partitions, or a divisor of that, each gets the
+    same number of buckets; the buckets' own numbers would leave some partitions without any.
+
+    >>> bucket_labels(4).tolist()
+    [12, 6, 2, 0]
+    """
+    labels = np.full(buckets, -1, dtype=np.int64)
+    first = 0
+    while (labels < 0).any():
+        numbers = np.arange(first, first + 16 * buckets, dtype=np.int64)
+        rest, place = np.unique(spark_hash(numbers) % buckets, return_index=True)
+        labels[rest] = np.where(labels[rest] < 0, numbers[place], labels[rest])
+        first += len(numbers)
+    return labels
+
+
+def spark_hash(numbers: Ints) -> Ints:
+    """Spark's hash of 32-bit integers (Murmur 3), by which it partitions.
+
+    >>> spark_hash(np.array([0, 1, 42])).tolist()
+    [933211791, -559580957, 29417773]
+    """
+    mask = np.uint64(0xFFFFFFFF)
+
+    def rotated(value: NDArray[np.uint64], by: int) -> NDArray[np.uint64]:
+        return (value << np.uint64(by) | value >> np.uint64(32 - by)) & mask
+
+    mixed = numbers.astype(np.uint64) * np.uint64(0xCC9E2D51) & mask
+    mixed = rotated(mixed, 15) * np.uint64(0x1B873593) & mask
+    found = (rotated(mixed ^ np.uint64(42), 13) * np.uint64(5) + np.uint64(0xE6546B64)) & mask
+    found ^= np.uint64(4)  # the length of an integer
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        found = (found ^ found >> np.uint64(shift)) * np.uint64(factor) & mask
+    found ^= found >> np.uint64(16)
+    return found.astype(np.uint32).view(np.int32).astype(np.int64)
+
+
+def _pack(labels: Ints, batches: Batches) -> Batches:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
         is_many = sum(one.num_rows for one in waiting) >= ROWS_IN_PACK
         if is_many or sum(one.nbytes for one in waiting) >= BYTES_IN_PACK:
-            yield from _packed(waiting)
+            yield from _packed(labels, waiting)
             waiting = []
-    yield from _packed(waiting)
+    yield from _packed(labels, waiting)
 
 
-def _packed(batches: Sequence[pa.RecordBatch]) -> Batches:
+def _packed(labels: Ints, batches: Sequence[pa.RecordBatch]) -> Batches:
     rows = pa.Table.from_batches(batches).combine_chunks() if batches else None
     if rows is None or not rows.num_rows:
         return
@@ -237,7 +283,7 @@ def _packed(batches: Sequence[pa.RecordBatch]) -> Batches:
     for head, size in zip(heads.tolist(), sizes.tolist(), strict=True):
         data = _ipc(rows.slice(head, size).combine_chunks().to_batches())
         arrays = [
-            pa.array([bucket[head]], pa.int32()),
+            pa.array([labels[bucket[head]]], pa.int32()),
             pa.array([UNTIL], pa.timestamp("us", tz="UTC")),
             pa.array([data], pa.binary()),
         ]

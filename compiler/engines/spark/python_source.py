@@ -396,8 +396,9 @@ def _on_stream(relation: KernelOnStream, name: str) -> Iterator[str]:
     program = f"StreamProgram({kernel}, {relation.nanos}, {_constant(name, IDENTITY)})"
     function = f"bucket_function({program})"
     yield relation.source
-    yield ".mapInArrow(pack, PACKED)"
-    yield from (_call("union", (f"{other}.mapInArrow(pack, PACKED)",)) for other in relation.others)
+    packed = f".mapInArrow(pack({relation.buckets}), PACKED)"
+    yield packed
+    yield from (_call("union", (f"{other}{packed}",)) for other in relation.others)
     yield '.withMetadata("until", WATERMARKED)'
     yield '.groupBy("bucket")'
     yield _call("applyInPandasWithState", (function, "CALLED", "KEPT", '"append"', '"EventTimeTimeout"'))

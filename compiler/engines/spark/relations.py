@@ -125,7 +125,7 @@ class Kernel:
 class KernelOnStream:
     """What a program finds among the events of a stream without end, which have a `bucket`. A unit of its
     clock has `nanos` nanoseconds; `identity` is what its state depends on. The numbers of each micro-batch
-    are observed as `metrics`. `others` are more events, with other columns."""
+    are observed as `metrics`. There are so many `buckets`. `others` are more events, with other columns."""
 
     source: str
     program: StreamedProgram
@@ -133,6 +133,7 @@ class KernelOnStream:
     nanos: int
     identity: tuple[tuple[str, str], ...]
     metrics: str
+    buckets: int
     most_matches: int | None = None
     others: tuple[str, ...] = ()
 

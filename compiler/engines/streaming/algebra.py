@@ -59,6 +59,7 @@ def _core(emitting: RelationBuilder, plan: NetworkPlan, streamed: StreamedNetwor
         LENGTHS[plan.unit],
         tuple(_identity(plan, streamed)),
         METRICS,
+        plan.buckets,
         plan.most_matches,
         tuple(inputs[1:]),
     )

@@ -60,6 +60,7 @@ def network_relations(
         LENGTHS[last.plan.unit],
         tuple(_identity(network, buckets)),
         METRICS,
+        buckets,
         most_matches,
         tuple(others),
     )

@@ -45,12 +45,13 @@ def stream_relations(
     yield from lets
     bucketed = free("bucketed", taken)
     keys = tuple(map(identifier, plan.together))
+    buckets = buckets if keys else 1
     yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
     schema = kernel_schema(planned) if plan.counted is None else tally_schema(plan.counted)
     schema += ", confidence DOUBLE" if isinstance(planned.program, ImpreciseProgram) else ""
     identity = tuple(state_identity(query, plan, buckets))
     found = KernelOnStream(
-        bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, most_matches
+        bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, buckets, most_matches
     )
     if plan.counted is not None:
         yield from _groups(query, plan.counted, found, taken, name)
@@ -125,7 +126,7 @@ def state_identity(query: Match, plan: StreamPlan, buckets: int) -> Iterator[tup
     if plan.counted is not None or query.distinct:
         yield "grouped by", ", ".join(plan.together)
     yield "columns", ", ".join(columns_kept(plan))
-    yield "buckets", str(buckets if plan.together else 1)
+    yield "buckets", str(buckets)
 
 
 EVENT_TIME = "event_time"

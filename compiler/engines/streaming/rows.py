@@ -46,6 +46,7 @@ def row_stream_relations(
         "What is used of each row.",
     )
     keys = tuple(map(identifier, plan.keys))
+    buckets = buckets if keys else 1
     bucketed = free("bucketed", taken)
     yield Let(bucketed, Extend(rows, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
     matches = free("matches", taken)
@@ -56,6 +57,7 @@ def row_stream_relations(
         LENGTHS[time_unit(plan.query)],
         tuple(_identity(planned, buckets)),
         METRICS,
+        buckets,
     )
     yield Let(matches, on_stream, f"Matches of {plan.query.pattern}, as soon as they are decided.")
     yield from writer.measures(matches)
@@ -75,4 +77,4 @@ def _identity(planned: ClausePlan, buckets: int) -> Iterator[tuple[str, str]]:
     types = {name: str(type_of(expression)) for name, expression in plan.columns.items()}
     kept = sorted(column for column in planned.streamed.columns if column in types)
     yield "columns", ", ".join(f"{column} {types[column]}" for column in kept)
-    yield "buckets", str(buckets if plan.keys else 1)
+    yield "buckets", str(buckets)
