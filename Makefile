@@ -45,11 +45,12 @@ check: .venv/ready build/mypy  ## lint, format and types
 map: .venv/ready  ## files and lines by package, and how far one query travels through them
 	@$(BIN)/python tests/tree_map.py
 
-fuzz: .venv/ready  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
+fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m spark_stream_fuzz --pairs $(or $(SPARK_PAIRS),300) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m network_fuzz --pairs $(or $(PAIRS),3000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sure_fuzz --queries $(or $(QUERIES),300) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))

@@ -7,7 +7,7 @@ window is wide: then there need be no key, and time is cut into chunks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,12 +36,14 @@ of a chunk."""
 
 @dataclass(frozen=True)
 class Combined:
-    """A question about several streams at once, and the rows that it must find."""
+    """A question about several streams at once, and the rows that it must find; `left_out` events take no
+    part."""
 
     question: Question
     expected: Counter[object]
     streams: int
     with_matches: int
+    left_out: int = 0
 
 
 def combined(number: int, streams: int) -> Combined | None:
@@ -49,27 +51,36 @@ def combined(number: int, streams: int) -> Combined | None:
     return together(sample(number, streams), number)
 
 
-def together(found: Sample, number: int) -> Combined | None:
+def together(
+    found: Sample, number: int, left_out: Callable[[Question], Sequence[Mapping[str, object]]] = lambda _: ()
+) -> Combined | None:
     """The query of a sample, run over all its streams at once. Odd numbers are apart in time, if they can be,
-    and so is what looks at all events of a stream."""
+    and so is what looks at all events of a stream. The rows of `left_out` take no part."""
     windowed = is_windowed(found.match)
     in_time = windowed and (number % 2 == 1 or found.match.strategy == "STRICT CONTIGUITY")
     changed = replace(found, script=with_run(found, in_time))
     tables = list(moved(changed.tables, in_time))
     if not can_be_combined(changed.match, in_time):
         tables = tables[:1]
-    answers = [answer(changed.match, one) for one in tables]
-    rows: Counter[object] = Counter()
-    for one in answers:
-        if one is None:
-            return None
-        rows += one.rows
     all_rows = {name: [row for one in tables for row in one[name]] for name in tables[0]}
     program = Program(changed.match.streams, (NamedQuery(None, changed.match),))
     apart = "time" if in_time else "a key"
     name = f"query {number}, {len(tables)} streams apart by {apart}: {changed.match.pattern}"
+    question = Question(name, program, all_rows)
+    gone = {id(row) for row in left_out(question)}
+    answers = [
+        answer(
+            changed.match, {name: [row for row in rows if id(row) not in gone] for name, rows in one.items()}
+        )
+        for one in tables
+    ]
+    expected: Counter[object] = Counter()
+    for one in answers:
+        if one is None:
+            return None
+        expected += one.rows
     hits = sum(bool(one and one.bindings) for one in answers)
-    return Combined(Question(name, program, all_rows), rows, len(tables), hits)
+    return Combined(question, expected, len(tables), hits, len(gone))
 
 
 def is_windowed(match: Match) -> bool:

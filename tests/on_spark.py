@@ -42,6 +42,12 @@ class Question:
     zone: str = "UTC"
 
     @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams that its queries read, each once."""
+        read = {one.name: one for named in self.program.queries for one in named.query.streams}
+        return tuple(one for one in read.values() if not one.producer)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         query = self.program.queries[-1].query
         if isinstance(query, HostQuery):
@@ -122,14 +128,13 @@ def built(spark: Any, question: Question, found: CompiledScript, asking: Asking)
 
 def frames(spark: Any, question: Question, asking: Asking) -> dict[str, Any]:
     """The streams of the script as DataFrames, by name."""
-    streams = {s.name: s for q in question.program.queries for s in q.query.streams if not s.producer}
     found = {}
-    for name, stream in streams.items():
-        rows = list(question.tables[name])
+    for stream in question.streams:
+        rows = list(question.tables[stream.name])
         if asking.seed is not None:
             Random(asking.seed).shuffle(rows)
         frame = frame_of(spark, stream, rows)
-        found[name] = frame if asking.partitions is None else frame.repartition(asking.partitions)
+        found[stream.name] = frame if asking.partitions is None else frame.repartition(asking.partitions)
     return found
 
 

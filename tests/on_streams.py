@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -22,20 +22,23 @@ from neelc.ir.types import LENGTHS
 from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result
 
+Row = Mapping[str, Any]
 FAR = 1_000_000
 """Milliseconds. An event without a type that comes last, so that the watermark passes all others."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """How events come: in so many micro-batches, up to `delay` milliseconds late, and the query is stopped
-    and started again after each of the batches of `restarts`."""
+    """How events come: in so many micro-batches, up to `disorder` milliseconds after events that happened
+    later. The query waits `delay` milliseconds for them; if that is less, some are late. It is stopped in
+    each of the micro-batches of `restarts`, and started again."""
 
     batches: int = 4
     delay: int = 3
     seed: int = 0
     restarts: frozenset[int] = frozenset()
     buckets: int = 3
+    disorder: int | None = None
 
 
 def with_watermark(program: Program, delay: int) -> Program:
@@ -51,29 +54,59 @@ def with_watermark(program: Program, delay: int) -> Program:
     return Program(tuple(map(changed, program.streams)), queries)
 
 
-def write_batches(spark: Any, stream: Stream, rows: list[Any], how: Replay, directory: Path) -> None:
+def micro_batches(stream: Stream, rows: Sequence[Row], how: Replay) -> list[list[Row]]:
+    """The events of a stream as they come."""
+    chance = Random(how.seed)
+    disorder = how.delay if how.disorder is None else how.disorder
+    unit = units_in_millisecond(stream)
+    ordered = sorted(rows, key=lambda row: row[stream.start] / unit + chance.uniform(0, disorder))
+    size = max(1, -(-len(ordered) // how.batches))
+    return [ordered[first : first + size] for first in range(0, len(ordered), size)]
+
+
+def units_in_millisecond(stream: Stream) -> int:
+    return LENGTHS["MILLISECOND"] // LENGTHS[stream.unit] or 1
+
+
+def late_events(streams: Iterable[Stream], tables: Mapping[str, Sequence[Row]], how: Replay) -> list[Row]:
+    """The events that start at the watermark of their micro-batch or before. Spark's watermark is that of the
+    stream that is furthest behind, whole milliseconds, and does not fall; after a restart Spark knows how
+    far all streams together had come, but not each of them."""
+    known = {one.name: (one, micro_batches(one, tables[one.name], how)) for one in streams}
+    found: list[Row] = []
+    watermark, reached = 0, dict.fromkeys(known, 0)
+    for number in range(max(len(batches) for _, batches in known.values())):
+        if number in how.restarts:
+            reached = dict.fromkeys(known, 0)
+        for name, (stream, batches) in known.items():
+            batch = batches[number] if number < len(batches) else []
+            starts = [row[stream.start] // units_in_millisecond(stream) for row in batch]
+            found += [row for row, start in zip(batch, starts, strict=True) if 0 < watermark >= start]
+            reached[name] = max([reached[name], *(start - how.delay for start in starts)])
+        watermark = max(watermark, min(reached.values()))
+    return found
+
+
+def write_batches(spark: Any, stream: Stream, rows: Sequence[Row], how: Replay, directory: Path) -> None:
     """The events of a stream as files, one for each micro-batch, and one more with the event that comes
     last."""
-    chance = Random(how.seed)
-    unit = LENGTHS["MILLISECOND"] // LENGTHS[stream.unit] or 1
-    ordered = sorted(rows, key=lambda row: row[stream.start] / unit + chance.uniform(0, how.delay))
     last: dict[str, object] = {column.name: None for column in stream.columns}
-    last |= {name: FAR * unit for name in (stream.start, stream.end) if name}
-    table = frame_of(spark, stream, [*ordered, last]).toArrow()
-    size = max(1, -(-len(ordered) // how.batches))
-    cuts = [*range(0, len(ordered), size), len(ordered)]
-    ends = [*cuts[1:], len(ordered) + 1]
-    for number, (begin, end) in enumerate(zip(cuts, ends, strict=True)):
+    last |= {name: FAR * units_in_millisecond(stream) for name in (stream.start, stream.end) if name}
+    batches: list[list[Row]] = [*micro_batches(stream, rows, how), [last]]
+    table = frame_of(spark, stream, [row for batch in batches for row in batch]).toArrow()
+    begin = 0
+    for number, batch in enumerate(batches):
         path = directory / f"{number:03}.parquet"
-        pq.write_table(table.slice(begin, end - begin), path)
+        pq.write_table(table.slice(begin, len(batch)), path)
         os.utime(path, (number + 1, number + 1))
+        begin += len(batch)
 
 
 def streamed_result(spark: Any, question: Question, how: Replay) -> Result:
     """What a streaming query gives over the events of a question; raises `UnsupportedQuery`."""
     program = with_watermark(question.program, how.delay)
     compiled = compile_program(program, -1, Options(streaming=True, buckets=how.buckets))
-    streams = {s.name: s for named in program.queries for s in named.query.streams if not s.producer}
+    streams = {one.name: one for one in question.streams}
     with tempfile.TemporaryDirectory(prefix="neelc-stream-") as place:
         root = Path(place)
         for name, stream in streams.items():

@@ -9,42 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from many_streams import Combined, combined, difference
-from on_streams import Replay, streamed_result
+from kernel_fuzz import Tally
+from on_streams import Replay
+from spark_stream_fuzz import problems, question
 
 import neelc
-from neelc.pattern.plan.blocks import UnsupportedQuery
 
 STREAMS = 6
 WAYS = (
     Replay(batches=1),
     Replay(batches=3, delay=0, buckets=1),
     Replay(batches=4, delay=10, buckets=7, restarts=frozenset({1, 3})),
+    Replay(batches=4, delay=0, disorder=10, restarts=frozenset({2})),
 )
-
-
-def compared(spark: Any, question: Combined, how: Replay) -> str | None:
-    """What is wrong with what Spark gives; an empty text if nothing is, None if it does not run the query."""
-    try:
-        result = streamed_result(spark, question.question, how)
-    except UnsupportedQuery:
-        return None
-    lost, added = difference(question, result.rows)
-    return f"{how}: {question.question.name}: {lost} rows lost, {added} added" if lost or added else ""
-
-
-def questions(first: int) -> Iterator[Combined]:
-    """Queries that have matches."""
-    for number in count(first):
-        found = combined(number, STREAMS)
-        if found is not None and found.with_matches:
-            yield found
 
 
 @pytest.mark.parametrize("place", range(len(WAYS)))
 def test_random_queries_over_streams(spark: Any, place: int) -> None:
-    answers = (compared(spark, one, WAYS[place]) for one in questions(1000 * (place + 1)))
-    assert list(islice((answer for answer in answers if answer is not None), 2)) == ["", ""]
+    how, tally = WAYS[place], Tally()
+    drawn = (question(number, how, tally, STREAMS) for number in count(1000 * (place + 1)))
+    chosen = list(islice((one for one in drawn if one is not None), 2))
+    assert [problem for one in chosen for problem in problems(spark, one, how, tally)] == []
+    assert tally.with_matches
+    assert how.disorder is None or any(one.left_out for one in chosen)
 
 
 # Clicks of users, in files that become micro-batches one after the other.
