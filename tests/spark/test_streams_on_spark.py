@@ -169,3 +169,43 @@ def test_distinct_rows_leave_once(clicks: Clicks) -> None:
     assert clicks.come((100, "Home", 1), (101, "Cart", 1)) == [(1, 100)]
     assert clicks.come((100, "Home", 1), (102, "Cart", 1), (103, "Home", 1)) == []
     assert clicks.come((104, "Cart", 1)) == [(1, 103)]
+
+
+TWO = """CREATE STREAM Logins (ts TIMESTAMP, user INT) TIMESTAMP BY ts WATERMARK 1 SECOND;
+CREATE STREAM Payments (ts TIMESTAMP, user INT) TIMESTAMP BY ts WATERMARK 20 SECONDS;
+PATTERN SEQ(Logins l, !Payments p) WHERE [user] WITHIN 10 SECONDS RETURN l.user;
+"""
+
+
+def test_the_slowest_of_two_streams_has_the_time(spark: Any, tmp_path: Path) -> None:
+    """Spark's watermark of a query is the earliest of those of its streams."""
+    numbers, rows = count(), list[Any]()
+
+    def come(name: str, second: int, user: int) -> list[Any]:
+        line = json.dumps({"ts": f"2024-01-01T00:{second // 60:02}:{second % 60:02}Z", "user": user})
+        hidden = tmp_path / name / f".{next(numbers)}"
+        hidden.write_text(line)
+        hidden.rename(hidden.with_name(f"{hidden.name[1:]}.json"))
+        rows.clear()
+        query.processAllAvailable()
+        return sorted(row.l_user for row in rows)
+
+    for name in ("Logins", "Payments"):
+        (tmp_path / name).mkdir()
+    streams = {
+        name: spark.readStream.schema("ts TIMESTAMP, user INT").json(str(tmp_path / name))
+        for name in ("Logins", "Payments")
+    }
+    writer = neelc.sql(spark, TWO, **streams).writeStream
+    writer = writer.foreachBatch(lambda batch, _: rows.extend(batch.collect()))
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    try:
+        assert come("Logins", 10, 1) == []
+        assert come("Logins", 60, 2) == []  # no payment has come: nothing is known of that stream
+        assert come("Payments", 39, 9) == []  # the watermark is at 19
+        assert come("Payments", 15, 1) == []  # late
+        assert come("Payments", 40, 9) == [1]
+        assert come("Payments", 61, 2) == []
+        assert come("Payments", 200, 9) == []
+    finally:
+        query.stop()
