@@ -3,10 +3,12 @@ order."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 from like_spark import like_ours
 from on_spark import Question, frame_of
 
+import neelc
 from neelc.api.query import run_source
 from neelc.arguments import Options
 from neelc.ir.program import Program, Stream
@@ -159,3 +162,45 @@ def run_to_the_end(build: Callable[[], Any], root: Path, how: Replay) -> Iterato
 
 class Stopped(Exception):
     """A query is stopped in the middle of a micro-batch."""
+
+
+class StreamedFiles:
+    """A directory of JSON files, which become micro-batches one after the other, and a query over them."""
+
+    def __init__(self, spark: Any, directory: Path, name: str, schema: str) -> None:
+        self.spark, self.directory, self.name, self.schema = spark, directory, name, schema
+        self.rows: list[tuple[object, ...]] = []
+        self.files = count()
+        self.query: Any = None
+        (directory / "in").mkdir()
+
+    def frame(self) -> Any:
+        reader = self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)
+        return reader.json(str(self.directory / "in"))
+
+    def start(self, text: str, **given: Any) -> None:
+        """Start a query; it goes on from the checkpoint, if there is one. `given` are more arguments."""
+        frame = neelc.sql(self.spark, text, **{self.name: self.frame()}, **given)
+        writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
+        self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
+
+    def come(self, *values: tuple[object, ...]) -> list[tuple[object, ...]]:
+        """What a micro-batch with these rows gives, and the empty one after it."""
+        names = [field.split()[0] for field in self.schema.split(", ")]
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in values]
+        number = next(self.files)
+        hidden = self.directory / "in" / f".{number}"
+        hidden.write_text("\n".join(lines))
+        hidden.rename(self.directory / "in" / f"{number:03}.json")
+        self.rows.clear()
+        self.query.processAllAvailable()
+        return sorted(self.rows)
+
+    def metric(self, name: str) -> int:
+        """The sum of a number over all micro-batches."""
+        seen = (progress.observedMetrics.get("neelc") for progress in self.query.recentProgress)
+        return sum(int(row[name]) for row in seen if row is not None)
+
+    def stop(self) -> None:
+        if self.query is not None:
+            self.query.stop()

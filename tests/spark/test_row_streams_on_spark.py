@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from on_streams import StreamedFiles
 
 import neelc
 
@@ -22,46 +21,19 @@ FALLS = """MATCH_RECOGNIZE (
 )"""
 
 
-class Ticks:
-    """A directory of prices, and a query over it."""
+class Ticks(StreamedFiles):
+    """Prices at seconds of an hour."""
 
-    def __init__(self, spark: Any, directory: Path) -> None:
-        self.spark, self.directory, self.files = spark, directory, count()
-        (directory / "in").mkdir()
-        self.rows: list[tuple[object, ...]] = []
-        self.query: Any = None
-
-    def frame(self) -> Any:
-        reader = self.spark.readStream.schema("ts TIMESTAMP, symbol STRING, price INT")
-        return reader.option("maxFilesPerTrigger", 1).json(str(self.directory / "in"))
-
-    def start(self, text: str, frame: Any = None) -> None:
-        frame = neelc.sql(self.spark, text, Ticks=self.frame() if frame is None else frame)
-        writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
-        self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
-
-    def come(self, *ticks: tuple[int | None, str, int]) -> list[tuple[object, ...]]:
-        """What a micro-batch with these prices, at seconds of a minute, gives, and the empty one after it."""
-        number = next(self.files)
-        times = [None if ts is None else f"2024-01-01T00:{ts // 60:02}:{ts % 60:02}Z" for ts, _, _ in ticks]
-        lines = [
-            json.dumps({"ts": time, "symbol": symbol, "price": price})
-            for time, (_, symbol, price) in zip(times, ticks, strict=True)
-        ]
-        hidden = self.directory / "in" / f".{number}"
-        hidden.write_text("\n".join(lines))
-        hidden.rename(self.directory / "in" / f"{number:03}.json")
-        self.rows.clear()
-        self.query.processAllAvailable()
-        return sorted(self.rows)
+    def come(self, *values: tuple[Any, ...]) -> list[tuple[object, ...]]:
+        times = [None if ts is None else f"2024-01-01T00:{ts // 60:02}:{ts % 60:02}Z" for ts, *_ in values]
+        return super().come(*((time, *rest) for time, (_, *rest) in zip(times, values, strict=True)))
 
 
 @pytest.fixture
 def ticks(spark: Any, tmp_path: Path) -> Iterator[Ticks]:
-    found = Ticks(spark, tmp_path)
+    found = Ticks(spark, tmp_path, "Ticks", "ts TIMESTAMP, symbol STRING, price INT")
     yield found
-    if found.query is not None:
-        found.query.stop()
+    found.stop()
 
 
 def test_a_match_leaves_when_it_is_decided(ticks: Ticks) -> None:
@@ -77,10 +49,7 @@ def test_a_match_leaves_when_it_is_decided(ticks: Ticks) -> None:
 def test_a_clause_over_a_subquery(ticks: Ticks) -> None:
     names = ticks.spark.createDataFrame([("A", "Ann"), ("B", "Bob")], "symbol STRING, name STRING")
     joined = "(SELECT t.ts, n.name AS symbol, t.price FROM Ticks t JOIN Names n ON t.symbol = n.symbol)"
-    text = f"{TICKS}SELECT symbol, bottom FROM {joined} {FALLS};"
-    frame = neelc.sql(ticks.spark, text, Ticks=ticks.frame(), Names=names)
-    writer = frame.writeStream.foreachBatch(lambda rows, _: ticks.rows.extend(map(tuple, rows.collect())))
-    ticks.query = writer.option("checkpointLocation", str(ticks.directory / "checkpoint")).start()
+    ticks.start(f"{TICKS}SELECT symbol, bottom FROM {joined} {FALLS};", Names=names)
     assert ticks.come((1, "A", 10), (2, "A", 8), (3, "A", 9), (9, "Z", 1)) == [("Ann", 8)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from kernel_fuzz import Tally
-from on_streams import Replay
+from on_streams import Replay, StreamedFiles
 from spark_stream_fuzz import problems, question
 
 import neelc
@@ -46,49 +46,14 @@ IMPRECISE = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT, te BIGINT
 PATTERN SEQ(Home h, Cart c) WITHIN 1 MINUTE RETURN h.ts, confidence;"""
 
 
-class Clicks:
-    """A directory of clicks, and a query over it."""
-
-    def __init__(self, spark: Any, directory: Path) -> None:
-        self.spark, self.directory, self.files = spark, directory, count()
-        (directory / "in").mkdir()
-        self.rows: list[tuple[object, ...]] = []
-        self.query: Any = None
-
-    def start(self, text: str, **options: Any) -> None:
-        schema = "ts BIGINT, page STRING, user INT"
-        reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
-        clicks = reader.json(str(self.directory / "in")).selectExpr("*", "ts + user AS te")
-        frame = neelc.sql(self.spark, text, Clicks=clicks, **options)
-        writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
-        self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
-
-    def come(self, *clicks: tuple[int, str, int]) -> list[tuple[object, ...]]:
-        """What a micro-batch with these clicks gives, and the empty one after it."""
-        number = next(self.files)
-        lines = [json.dumps({"ts": ts, "page": page, "user": user}) for ts, page, user in clicks]
-        hidden = self.directory / "in" / f".{number}"
-        hidden.write_text("\n".join(lines))
-        hidden.rename(self.directory / "in" / f"{number:03}.json")
-        self.rows.clear()
-        self.query.processAllAvailable()
-        return sorted(self.rows)
-
-    def metric(self, name: str) -> int:
-        """The sum of a number over all micro-batches."""
-        seen = (progress.observedMetrics.get("neelc") for progress in self.query.recentProgress)
-        return sum(int(row[name]) for row in seen if row is not None)
-
-
 @pytest.fixture
-def clicks(spark: Any, tmp_path: Path) -> Iterator[Clicks]:
-    found = Clicks(spark, tmp_path)
+def clicks(spark: Any, tmp_path: Path) -> Iterator[StreamedFiles]:
+    found = StreamedFiles(spark, tmp_path, "Clicks", "ts BIGINT, page STRING, user INT")
     yield found
-    if found.query is not None:
-        found.query.stop()
+    found.stop()
 
 
-def test_a_negation_is_decided_by_time_alone(clicks: Clicks) -> None:
+def test_a_negation_is_decided_by_time_alone(clicks: StreamedFiles) -> None:
     """Events of other types and other keys move the watermark; the bucket of user 1 gets none."""
     clicks.start(LEFT)
     assert clicks.come((100, "Home", 1), (105, "Home", 2), (110, "Cart", 2)) == []
@@ -97,7 +62,7 @@ def test_a_negation_is_decided_by_time_alone(clicks: Clicks) -> None:
     assert clicks.come((1000, "Other", 7)) == []
 
 
-def test_a_match_leaves_with_its_last_event(clicks: Clicks) -> None:
+def test_a_match_leaves_with_its_last_event(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS)
     assert clicks.come((105, "Cart", 1)) == []
     assert clicks.come((100, "Home", 1)) == [(1, 105)]  # out of order, and the watermark has not moved
@@ -105,21 +70,21 @@ def test_a_match_leaves_with_its_last_event(clicks: Clicks) -> None:
     assert clicks.metric("matches") == 2
 
 
-def test_matches_of_imprecise_times_have_their_confidence(clicks: Clicks) -> None:
+def test_matches_of_imprecise_times_have_their_confidence(clicks: StreamedFiles) -> None:
     """A click with the user 1 happened then or a second later."""
     clicks.start(IMPRECISE)
     assert clicks.come((100, "Home", 1), (101, "Cart", 0)) == [(100, 0.5)]
     assert clicks.come((102, "Cart", 0)) == [(100, 1.0)]
 
 
-def test_late_events_take_no_part_and_are_counted(clicks: Clicks) -> None:
+def test_late_events_take_no_part_and_are_counted(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS)
     clicks.come((100, "Home", 1), (200, "Other", 1))
     assert clicks.come((150, "Cart", 1), (190, "Cart", 1), (191, "Home", 2), (191, "Cart", 1)) == []
     assert clicks.metric("late") == 2
 
 
-def test_a_query_goes_on_after_a_restart(clicks: Clicks) -> None:
+def test_a_query_goes_on_after_a_restart(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS)
     assert clicks.come((100, "Home", 1)) == []
     clicks.query.stop()
@@ -135,7 +100,7 @@ def test_a_query_goes_on_after_a_restart(clicks: Clicks) -> None:
     ],
 )
 def test_another_query_does_not_read_the_state(
-    clicks: Clicks, changed: Callable[[str], str], part: str
+    clicks: StreamedFiles, changed: Callable[[str], str], part: str
 ) -> None:
     clicks.start(PAIRS)
     clicks.come((100, "Home", 1))
@@ -146,7 +111,7 @@ def test_another_query_does_not_read_the_state(
     assert part in str(refused.value)
 
 
-def test_what_is_returned_may_change_over_a_restart(clicks: Clicks) -> None:
+def test_what_is_returned_may_change_over_a_restart(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS)
     clicks.come((100, "Home", 1))
     clicks.query.stop()
@@ -154,7 +119,7 @@ def test_what_is_returned_may_change_over_a_restart(clicks: Clicks) -> None:
     assert clicks.come((101, "Cart", 1)) == [(101, 2)]
 
 
-def test_groups_leave_when_they_are_complete(clicks: Clicks) -> None:
+def test_groups_leave_when_they_are_complete(clicks: StreamedFiles) -> None:
     clicks.start(
         PAIRS.replace("RETURN h.user, c.ts", "RETURN h.user, h.ts, count(*) AS n, max(c.ts) AS last")
     )
@@ -164,7 +129,7 @@ def test_groups_leave_when_they_are_complete(clicks: Clicks) -> None:
     assert clicks.come((999, "Other", 7)) == []
 
 
-def test_distinct_rows_leave_once(clicks: Clicks) -> None:
+def test_distinct_rows_leave_once(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS.replace("RETURN h.user, c.ts", "RETURN DISTINCT h.user, h.ts"))
     assert clicks.come((100, "Home", 1), (101, "Cart", 1)) == [(1, 100)]
     assert clicks.come((100, "Home", 1), (102, "Cart", 1), (103, "Home", 1)) == []
