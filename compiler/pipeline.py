@@ -30,7 +30,7 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.pattern.cost.choose import FormChoice, choose
-from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.strategies import (
     PlanningContext,
     StrategyPlan,
@@ -270,7 +270,6 @@ def _reported(
         query = program.queries[position].query
         own = query.pattern.span if isinstance(query, Match) else query.span
         span = error.span or own or Span(0, 1)
-        is_limit = isinstance(error, TooManyRows)
-        text = error.what if is_limit else f"{message}: {error.what}"
-        hint = error.hint if is_limit else error.hint or hint
+        text = error.what if error.is_sentence else f"{message}: {error.what}"
+        hint = error.hint if error.is_sentence else error.hint or hint
         raise NeelError([Diagnostic(error.code, text, span, hint)], source) from None

@@ -60,7 +60,7 @@ def test_there_are_sources() -> None:
 
 
 def test_state_without_a_bound_is_refused() -> None:
-    with pytest.raises(UnboundedState, match="without WITHIN over a stream without end") as refused:
+    with pytest.raises(UnboundedState, match="keep every event of the stream") as refused:
         pattern("SEQ(A a, B b) WHERE [id]", Options(streaming=True))
     assert refused.value.code == "NEEL4131" and "WITHIN 1 HOUR" in str(refused.value.hint)
 

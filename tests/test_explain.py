@@ -266,6 +266,90 @@ def test_a_query_over_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "buckets 16, by user" in section
 
 
+DECLARED = STREAMING.partition("PATTERN")[0]
+ROWS = (
+    "SELECT * FROM Clicks MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(B.ts) AS t "
+    "PATTERN (A B+) {} DEFINE B AS B.page <> PREV(B.page));"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "PATTERN Home h RETURN h.user;",
+            "emitted A match is one event: it leaves in the micro-batch in which that comes. "
+            "kept Nothing: a match is one event. buckets 16, by time.",
+        ),
+        (
+            "SELECT c.user, count(*) AS n FROM Clicks WINDOW(TIME 1 MINUTE) c GROUP BY c.user;",
+            "emitted A row is sure when the watermark reaches its end, te: until then it is not known. "
+            "kept Events of Clicks for 1 MINUTE. buckets 16, by c.user.",
+        ),
+        (
+            "SELECT c.user FROM Clicks c WHERE c.page = 'Home';",
+            "emitted A row leaves in the micro-batch in which its event comes, even if that is late. "
+            "kept Nothing: Spark filters and projects events.",
+        ),
+        (
+            "SELECT c.user FROM Clicks WINDOW(TIME 1 MINUTE) c, Clicks WINDOW(TIME 1 HOUR) d "
+            "WHERE c.user = d.user;",
+            "emitted A row is sure when its last event comes: how long each is valid is known. "
+            "kept Events of Clicks for 1 MINUTE. Events of Clicks for 1 HOUR. buckets 16, by c.user = d.user.",
+        ),
+        (
+            ROWS.format("WITHIN 1 HOUR"),
+            "emitted A match is sure when the watermark has passed its rows, and the row that shows that it does "
+            "not go on, if it could; at the latest when WITHIN has passed. "
+            "kept The rows of each key since the first from which a match is not decided; it is decided, at the "
+            "latest, when WITHIN has passed. buckets 16, by user.",
+        ),
+    ],
+)
+def test_every_kind_of_query_over_streams(
+    text: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "clicks.neel"
+    script.write_text(DECLARED + text)
+    assert main(["explain", "--streaming", str(script)]) == 0
+    section = " ".join(capsys.readouterr().out.partition("Streaming\n")[2].split())
+    assert section.startswith("watermark Clicks: 90 SECONDS (WATERMARK in the script).")
+    assert section.endswith(expected)
+    assert main(["explain", "--streaming", "--format", "json", str(script)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    (found,) = (*record["queries"], *record["networks"], *record["rows"])
+    assert [note["label"] for note in found["streaming"]][:2] == ["watermark", "emitted"]
+    assert main(["explain", "--streaming", "--format", "html", str(script)]) == 0
+    assert "90 SECONDS (WATERMARK in the script)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "PATTERN SEQ(Home h, Checkout o) RETURN h.user;",
+            "Spark no: this query would keep every event of the stream: the pattern has no WITHIN. Add",
+        ),
+        (
+            ROWS.format(""),
+            "Spark no: this query would keep ever more rows of the stream: `B+` may take any number",
+        ),
+        (
+            "CREATE QUERY P AS PATTERN SEQ(Home h, Checkout o) WITHIN 1 HOUR RETURN h.user AS user;"
+            "SELECT p.user FROM P WINDOW(TIME 1 MINUTE) p;",
+            "Spark not yet, over streams: a SELECT that reads the results of `P`",
+        ),
+    ],
+)
+def test_what_does_not_run_over_streams(
+    text: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "clicks.neel"
+    script.write_text(DECLARED + text)
+    assert main(["explain", "--streaming", str(script)]) == 0
+    assert expected in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_query_over_bounded_data_says_nothing_of_streams(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -316,10 +316,28 @@ class Execution:
         return " ".join([head, *self.others])
 
 
-def execution(query: Match, found: StrategyPlan | UnsupportedQuery) -> Execution:
+def refusal_sentence(refusal: UnsupportedQuery, streaming: bool) -> str:
+    """Why Spark does not run a query, and what to do.
+
+    >>> from neelc.pattern.plan.blocks import UnboundedState
+    >>> print(refusal_sentence(UnboundedState("this query would keep every event"), True))
+    no: this query would keep every event. Add WITHIN, such as WITHIN 1 HOUR: older events are then forgotten.
+    >>> print(refusal_sentence(UnsupportedQuery("a closure inside a closure"), False))
+    not yet: a closure inside a closure is not supported. The reference interpreter runs it.
+    """
+    hint = refusal.hint
+    advice = f" {hint[0].upper()}{hint[1:]}." if hint else ""
+    if refusal.is_sentence:
+        return f"no: {refusal.what}.{advice}"
+    if streaming:
+        return f"not yet, over streams: {refusal.what}.{advice}"
+    return f"not yet: {refusal.what} is not supported. The reference interpreter runs it."
+
+
+def execution(query: Match, found: StrategyPlan | UnsupportedQuery, streaming: bool = False) -> Execution:
     """How a query is executed, as its plan says."""
     if isinstance(found, UnsupportedQuery):
-        how = f"not yet: {found.what} is not supported. The reference interpreter runs it."
+        how = refusal_sentence(found, streaming)
         return Execution(None, how, lists=tuple(list_conditions(query)))
     least = next(price.work for price in found.prices if price.strategy == found.strategy) or 1.0
     others = []

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.scans import variable_name
-from neelc.explain.execution import memory_sentence
+from neelc.explain.execution import memory_sentence, refusal_sentence
+from neelc.explain.streaming import Notes, host_notes
 from neelc.files import CallError
 from neelc.ir.bound_rows import BoundClause, HostQuery, Recognize
 from neelc.ir.expressions import ROW
@@ -33,27 +34,28 @@ EXPONENTIAL = ", at worst exponential in the rows of a partition"
 @dataclass(frozen=True)
 class HostExplanation:
     """How a query around MATCH_RECOGNIZE is executed. `clauses` hold what each reads and how it runs, by
-    label; `spark` is the text that Spark is given. `refusal`: why it cannot be executed."""
+    label; `spark` is the text that Spark is given. `refusal`: why it cannot be executed; `streaming`: how it
+    runs over streams without end."""
 
     name: str
     text: str
     clauses: tuple[tuple[str, dict[str, object]], ...] = ()
     spark: str = ""
     refusal: str | None = None
+    streaming: Notes = ()
 
 
 def explained_host(
-    name: str, text: str, query: HostQuery, plan: HostPlan | UnsupportedQuery
+    name: str, text: str, query: HostQuery, plan: HostPlan | UnsupportedQuery, streaming: bool = False
 ) -> HostExplanation:
     """The explanation of a query; `text` is the statement as it was written."""
     if isinstance(plan, UnsupportedQuery):
-        refusal = f"not yet: {plan.what} is not supported. The reference interpreter runs it."
-        return HostExplanation(name, text, refusal=refusal)
+        return HostExplanation(name, text, refusal=refusal_sentence(plan, streaming))
     clauses = tuple((_reads(one.bound, query), _record(one)) for one in plan.clauses)
     names = {stream.name: variable_name(stream.name) for stream in query.streams}
     *_, last = host_relations(plan, names, set(names.values()), "result")
     assert isinstance(last.relation, SparkQuery)
-    return HostExplanation(name, text, clauses, last.relation.text)
+    return HostExplanation(name, text, clauses, last.relation.text, streaming=host_notes(plan))
 
 
 def _reads(bound: BoundClause, query: HostQuery) -> str:
@@ -81,6 +83,7 @@ def host_record(found: HostExplanation) -> dict[str, object]:
         "match_recognize": clauses,
         "spark": found.spark,
         "refusal": found.refusal,
+        "streaming": [{"label": label, "text": text} for label, text in found.streaming],
     }
 
 

@@ -14,8 +14,10 @@ from neelc.engines.spark.algebra import algebra_relations
 from neelc.engines.spark.relations import Let
 from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.streaming.algebra import select_relations
+from neelc.explain.execution import refusal_sentence
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
+from neelc.explain.streaming import Notes, select_notes
 from neelc.ir import algebra as a
 from neelc.ir.expressions import Expr, conjuncts
 from neelc.ir.names import written
@@ -161,7 +163,8 @@ class ShownPrice:
 @dataclass(frozen=True)
 class NetworkExplanation:
     """All about one SELECT. `prices` are those of what is executed and of what is written; `facts` is what
-    they rest on. `spark` are its relations, each with what it is for; `refusal` says why there are none."""
+    they rest on. `spark` are its relations, each with what it is for; `refusal` says why there are none.
+    `streaming` is how it runs over streams without end."""
 
     name: str
     text: str
@@ -172,6 +175,7 @@ class NetworkExplanation:
     facts: tuple[Fact, ...]
     spark: tuple[tuple[str, str], ...]
     refusal: str | None = None
+    streaming: Notes = ()
 
 
 def explained_network(
@@ -181,12 +185,13 @@ def explained_network(
     found: OptimisedNetwork,
     plan: NetworkPlan | UnsupportedQuery,
     statistics: Statistics,
+    streaming: bool = False,
 ) -> NetworkExplanation:
     """How a SELECT is executed, and why: the network `found` for it, and its plan."""
     spark: tuple[tuple[str, str], ...] = ()
     refusal = None
     if isinstance(plan, UnsupportedQuery):
-        refusal = f"not yet: {plan.what} is not supported. The reference interpreter runs it."
+        refusal = refusal_sentence(plan, streaming)
     else:
         spark = tuple((let.name, let.comment) for let in relations_alone(plan) if let.comment)
     facts = tuple(_facts(query, statistics))
@@ -200,6 +205,7 @@ def explained_network(
         facts,
         spark,
         refusal,
+        () if isinstance(plan, UnsupportedQuery) else select_notes(plan),
     )
 
 

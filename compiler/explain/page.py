@@ -293,6 +293,7 @@ def network_summary(query: NetworkExplanation) -> str:
         "holds": f"about {numbers.amount(query.prices[0].events)} events at an instant, in all operators",
         **{("order" if at == 0 else ""): order_text(one) for at, one in enumerate(query.orders)},
         "spark": query.refusal or f"{len(query.spark)} relations, one after the other",
+        **({"streaming": " ".join(text for _, text in query.streaming)} if query.streaming else {}),
     }
     return tag(
         "section",
@@ -392,7 +393,8 @@ def report_record(report: Report, mode: str) -> Record:
 
 
 def _network(network: NetworkExplanation) -> Record:
-    return {**asdict(network), "plan": plan_record(network.plan)}
+    notes = [{"label": label, "text": text} for label, text in network.streaming]
+    return {**asdict(network), "plan": plan_record(network.plan), "streaming": notes}
 
 
 def _query(explanation: Explanation, mode: str) -> Record:
@@ -548,6 +550,11 @@ def _host_panels(query: HostExplanation) -> Mapping[str, str]:
         tag("div", tag("h3", escape(f"over {reads}")), _terms(record), class_="panel")
         for reads, record in query.clauses
     )
+    if query.streaming:
+        notes = tag("h3", "Streaming") + tag(
+            "dl", *(tag("dt", escape(label)) + tag("dd", escape(text)) for label, text in query.streaming)
+        )
+        clauses += tag("div", notes, class_="panel")
     help = query.refusal or help
     text = tag("p", escape(help), class_="hint") + tag(
         "div", tag("pre", escape(query.spark)), class_="panel scroll"

@@ -29,7 +29,7 @@ from neelc.explain.host import HostExplanation, explained_host
 from neelc.explain.network import NetworkExplanation, explained_network
 from neelc.explain.scans import Scan, scans
 from neelc.explain.steps import shown_refusal, shown_steps
-from neelc.explain.streaming import streaming_notes, with_network
+from neelc.explain.streaming import is_single, streaming_notes, with_network
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -152,10 +152,14 @@ Details = tuple[tuple[str, str], ...]
 
 
 def plan_tree(
-    query: Match, keys: Sequence[Key], estimate: Estimate, statistics: Statistics, streaming: bool = False
+    query: Match,
+    keys: Sequence[Key],
+    estimate: Estimate,
+    statistics: Statistics,
+    streamed: StreamPlan | None = None,
 ) -> PlanNode:
-    """project or aggregate <- match <- sort <- shuffle <- scan of each stream; with `streaming`, events come
-    in micro-batches.
+    """project or aggregate <- match <- sort <- shuffle <- scan of each stream; as `streamed`, events come in
+    micro-batches.
 
     >>> from neelc.pattern.cost.estimate import estimate
     >>> from pattern_examples import query
@@ -173,7 +177,7 @@ def plan_tree(
     read S once
     """
     sources = scan_nodes(query, statistics)
-    brought = _buckets(keys) if streaming else _shuffle(query, keys)
+    brought = _shuffle(query, keys) if streamed is None else _buckets(keys, streamed)
     shuffled = PlanNode("shuffle", *brought, estimate.rows_sorted, sources)
     order = [written(key.name) for key in keys]
     title = f"sort by {', '.join([*order, 'then time'])}" if order else "sort by time"
@@ -228,8 +232,10 @@ def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:
     return "bring everything to one place", (("why", reason),)
 
 
-def _buckets(keys: Sequence[Key]) -> tuple[str, Details]:
+def _buckets(keys: Sequence[Key], streamed: StreamPlan) -> tuple[str, Details]:
     """How events of a micro-batch come together."""
+    if is_single(streamed) and not keys:
+        return "shuffle by bucket of time", (("why", "a match is one event, so any bucket will do"),)
     if keys:
         title = f"shuffle by bucket of {', '.join(written(key.name) for key in keys)}"
         return title, tuple(("why", _reason(key)) for key in keys)
@@ -261,21 +267,23 @@ def explained(
     plan: StrategyPlan | UnsupportedQuery,
     statistics: Statistics,
     lints: tuple[Diagnostic, ...] = (),
+    streaming: bool = False,
 ) -> Explanation:
-    """How a query is executed, and why. `text` is the query as written, formatted."""
+    """How a query is executed, and why; with `streaming`, over streams without end. `text` is the query as
+    written, formatted."""
     chosen = choice.chosen
     query = chosen.form.rewriting.query
-    executed, limits = execution(choice.query, plan), bounds(query, chosen.keys)
+    executed, limits = execution(choice.query, plan, streaming), bounds(query, chosen.keys)
     if executed.degree is not None:
         limits = counted(limits, query, executed.degree)
     facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
-    is_streaming = isinstance(plan, StrategyPlan) and isinstance(plan.plan, StreamPlan)
+    streamed = plan.plan if isinstance(plan, StrategyPlan) and isinstance(plan.plan, StreamPlan) else None
     return Explanation(
         name=name,
         text=text,
         chosen=chosen.form.name,
         why=choice.reason,
-        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics, is_streaming).resting_on(facts),
+        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics, streamed).resting_on(facts),
         bounds=limits,
         held=chosen.estimate.held,
         hopeless=chosen.estimate.explodes,
@@ -377,15 +385,17 @@ def report(
             continue
         if isinstance(query, HostQuery):
             assert isinstance(plan, HostPlan | UnsupportedQuery)
-            hosts.append(explained_host(text.name, text.text, query, plan))
+            hosts.append(explained_host(text.name, text.text, query, plan, streaming))
             continue
         if isinstance(query, Algebra):
             assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
-            networks.append(explained_network(text.name, text.text, query, choice, plan, statistics))
+            networks.append(
+                explained_network(text.name, text.text, query, choice, plan, statistics, streaming)
+            )
             continue
         assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
-        explanation = explained(text.name, text.text, choice, plan, statistics, lints)
+        explanation = explained(text.name, text.text, choice, plan, statistics, lints, streaming)
         network = _network([streamed[at] for at in program.needed([place])]) if streaming else None
         if network is not None and isinstance(plan, StrategyPlan):
             notes = with_network(explanation.streaming, network, plan.buckets)

@@ -1,11 +1,14 @@
-"""How a PATTERN runs over streams without end, in words: the watermark, when results leave, what is kept."""
+"""How a query runs over streams without end, in words: the watermark, when results leave, what is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from neelc.algebra.plan.network import NetworkPlan
+from neelc.algebra.plan.streamed import StreamedNetwork, is_of_one_event, kept_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.explain import words as numbers
+from neelc.ir.algebra import Correlator
 from neelc.ir.names import written
 from neelc.ir.program import Match, Stream
 from neelc.ir.types import LENGTHS
@@ -16,12 +19,17 @@ from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.plan.stream_network import StreamNetwork
+from neelc.rows.plan.plan import HostPlan
+from neelc.rows.plan.streams import decided_when, kept_rows
 from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
 
 Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+
+
+# PATTERN.
 
 
 def streaming_notes(
@@ -31,13 +39,27 @@ def streaming_notes(
     plan = found.plan
     if not isinstance(plan, StreamPlan):
         return ()
+    watermarks = _watermarks(query.streams)
+    if is_single(plan):
+        kept = "Nothing: a match is one event."
+        return (
+            *watermarks,
+            ("emitted", ALONE),
+            ("kept", kept),
+            ("buckets", _buckets(plan, found.buckets)),
+        )
     return (
-        *(("watermark", text) for text in _watermarks(query)),
+        *watermarks,
         ("emitted", emitted(query, plan)),
         ("kept", _kept(query, plan, [written(key.name) for key in keys])),
         ("state", _state(query, plan, estimate, statistics)),
         ("buckets", _buckets(plan, found.buckets)),
     )
+
+
+def is_single(plan: StreamPlan) -> bool:
+    """Whether each match is one event, and nothing is kept."""
+    return isinstance(plan.streamed, StreamedPattern) and plan.streamed.single
 
 
 def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
@@ -58,11 +80,12 @@ def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
     return (*others, ("operator", together), ("buckets", spread))
 
 
-def _watermarks(query: Match) -> Iterator[str]:
-    streams = [stream for stream in query.streams if stream.producer is None]
-    yield from map(_watermark, streams)
-    if len(streams) > 1:
-        yield f"The slowest of the streams counts, unless {POLICY} is max."
+def _watermarks(streams: Iterable[Stream]) -> Notes:
+    outside = [stream for stream in streams if stream.producer is None and not stream.is_relation]
+    texts = list(map(_watermark, outside))
+    if len(outside) > 1:
+        texts.append(f"The slowest of the streams counts, unless {POLICY} is max.")
+    return tuple(("watermark", text) for text in texts)
 
 
 def _watermark(stream: Stream) -> str:
@@ -105,6 +128,7 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     return f"A match is sure when the watermark reaches {' and '.join(events)}."
 
 
+ALONE = "A match is one event: it leaves in the micro-batch in which that comes."
 AT_LAST_EVENT = "A match is sure at its last event: it leaves in the micro-batch in which that comes."
 
 
@@ -143,8 +167,67 @@ def _state(query: Match, plan: StreamPlan, estimate: Estimate, statistics: Stati
 def _buckets(plan: StreamPlan, buckets: int) -> str:
     if not plan.together:
         return "1: no key keeps results apart, so one task finds them all."
+    if is_single(plan) and not plan.program.keys:
+        return f"{buckets}, by time."
     keys = ", ".join(map(written, plan.together))
     return f"{buckets}, by {keys}: one call finds the matches of all keys of a bucket."
+
+
+# SELECT.
+
+
+def select_notes(plan: NetworkPlan) -> Notes:
+    """What there is to know about a SELECT over streams; nothing, if it does not run over streams."""
+    streamed = plan.streamed
+    if streamed is None:
+        return ()
+    watermarks = _watermarks(plan.query.streams)
+    if streamed.core is None:
+        sure = "A row leaves in the micro-batch in which its event comes, even if that is late."
+        return (*watermarks, ("emitted", sure), ("kept", "Nothing: Spark filters and projects events."))
+    if isinstance(streamed.core, Correlator) and all(map(is_of_one_event, streamed.core.inputs)):
+        sure = "A row is sure when its last event comes: how long each is valid is known."
+    else:
+        sure = "A row is sure when the watermark reaches its end, te: until then it is not known."
+    if streamed.is_keyed:
+        buckets = f"{plan.buckets}, by {', '.join(_keys(streamed))}."
+    else:
+        buckets = "1: no key that all operators have, so one task reads all events."
+    kept = [("kept", f"{_capital(text)}.") for text in kept_of(streamed.core)]
+    return (*watermarks, ("emitted", sure), *kept, ("buckets", buckets))
+
+
+def _keys(streamed: StreamedNetwork) -> Iterator[str]:
+    """What decides about the bucket of an event, of all inputs together."""
+    named = [{name: str(one) for one, name in given.columns} for given in streamed.inputs]
+    for same in zip(*(given.keys for given in streamed.inputs), strict=True):
+        yield " = ".join(dict.fromkeys(of[key] for of, key in zip(named, same, strict=True)))
+
+
+# MATCH_RECOGNIZE.
+
+
+def host_notes(plan: HostPlan) -> Notes:
+    """What there is to know about MATCH_RECOGNIZE over streams; nothing, if it does not run over streams."""
+    (clause, *_) = plan.clauses
+    if clause.streamed is None:
+        return ()
+    query = plan.query
+    read = [stream for stream in query.streams if stream.name == clause.bound.reads]
+    watermarks = _watermarks(read) or (
+        ("watermark", "That of the subquery, on the first column of ORDER BY."),
+    )
+    keys = ", ".join(map(written, clause.plan.query.partition))
+    buckets = (
+        f"{plan.buckets}, by {keys}." if keys else "1: there is no PARTITION BY, so one task reads all rows."
+    )
+    kept = [("kept", f"{_capital(text)}.") for text in kept_rows(clause.streamed)]
+    decided = f"A match is sure {decided_when(clause.streamed)}."
+    return (*watermarks, ("emitted", decided), *kept, ("buckets", buckets))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _time(nanoseconds: int) -> str:

@@ -263,6 +263,14 @@ def _plan(found: NetworkExplanation) -> Iterator[str]:
     else:
         yield "Spark"
         yield from labelled(found.spark, "  ")
+    yield from _streaming(found.streaming)
+
+
+def _streaming(notes: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """How the query runs over streams without end."""
+    if notes:
+        yield from ("", "Streaming")
+        yield from labelled(notes, "  ")
 
 
 def _orders(found: NetworkExplanation) -> Iterator[str]:
@@ -322,7 +330,7 @@ def host_lines(found: HostExplanation, mode: str) -> list[str]:
     for reads, record in found.clauses:
         lines += [*folded(f"MATCH_RECOGNIZE over {reads}"), *_clause_lines(record), ""]
     lines.append("The query around it is Spark's own; its clauses are relations in it:")
-    return [*lines, *(f"  {line}" for line in found.spark.splitlines())]
+    return [*lines, *(f"  {line}" for line in found.spark.splitlines()), *_streaming(found.streaming)]
 
 
 def _clause_lines(record: dict[str, object]) -> list[str]:
@@ -379,10 +387,7 @@ def _simple(explanation: Explanation) -> Iterator[str]:
     yield from _paragraph("Spark", explanation.execution.text)
     for number, condition in enumerate(explanation.execution.lists):
         yield from _paragraph("" if number else "Lists", condition)
-    if explanation.streaming:
-        yield ""
-        yield "Streaming"
-        yield from labelled(explanation.streaming, "  ")
+    yield from _streaming(explanation.streaming)
     for lint in explanation.lints:
         text = lint.message + (f"; {lint.hint}" if lint.hint else "")
         yield from folded(text, f"Warning {lint.code}: ", "       ")

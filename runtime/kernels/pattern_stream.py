@@ -214,6 +214,8 @@ def _keep(streamed: StreamedPattern) -> int | None:
 def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
     """The events that matches may have, or be spoiled by, that are not sure yet."""
     start = known.columns.start
+    if streamed.single:
+        return np.zeros(len(start), dtype=np.bool_)
     keep = _keep(streamed)
     if keep is not None:
         return start > max(now, FIRST_TIME + keep) - keep

@@ -203,8 +203,8 @@ def streamed_sequential(plan: SequentialPlan) -> p.SequentialProgram:
     if plan.program.reach is None and plan.program.rows is None:
         pattern = plan.query.pattern
         refusal = UnboundedState(
-            f"MATCH_RECOGNIZE_SEQUENTIAL over a stream without end whose matches take any number of events: "
-            f"`{pattern}` would keep ever more of them",
+            f"this query would keep ever more events of the stream: `{pattern}` may take any number of events, "
+            "and there is no WITHIN",
             pattern.span,
         )
         refusal.hint = "add WITHIN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"

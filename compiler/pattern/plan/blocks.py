@@ -385,13 +385,15 @@ def implies(one: When, other: When) -> bool:
 
 
 class UnsupportedQuery(Exception):
-    """A query, or a way to execute it, that is not supported; `what` completes "not supported: ...".
+    """A query, or a way to execute it, that is not supported; `what` completes "not supported: ...", or
+    `is_sentence` and stands alone: the query is valid, and this is why it cannot run.
 
     `code` and `hint` are those of the diagnostic that reports it; without a hint, the code that reports it
     may add one."""
 
     code = "NEEL4001"
     hint: str | None = None
+    is_sentence = False
 
     def __init__(self, what: str, span: Span | None = None) -> None:
         super().__init__(what)
@@ -403,7 +405,8 @@ class UnboundedState(UnsupportedQuery):
     """A query over a stream without end that would keep ever more events."""
 
     code = "NEEL4131"
-    hint = "add WITHIN, such as WITHIN 1 HOUR: what is older is forgotten"
+    hint = "add WITHIN, such as WITHIN 1 HOUR: older events are then forgotten"
+    is_sentence = True
 
 
 class EndlessGroups(UnsupportedQuery):
@@ -414,6 +417,7 @@ class EndlessGroups(UnsupportedQuery):
         "return match_start, or the time of an event that every match has, beside plain attributes of single "
         "events, with WITHIN a time: a row is then complete when that time has passed"
     )
+    is_sentence = True
 
 
 class TooManyRows(UnsupportedQuery):
@@ -423,6 +427,7 @@ class TooManyRows(UnsupportedQuery):
     hint = (
         "a shorter window or more conditions would help; most_rows (--most-rows) allows more, if it is meant"
     )
+    is_sentence = True
 
 
 # What is known about the variables of all blocks of a query: the order of steps depends on it.

@@ -66,23 +66,34 @@ class StreamPlan:
             return self.streamed.grouping.keys
         if isinstance(self.streamed, StreamedPattern) and self.streamed.distinct is not None:
             return self.streamed.distinct.keys
+        if isinstance(self.streamed, StreamedPattern) and self.streamed.single:
+            return self.program.keys or (START,)
         return self.program.keys
 
 
 def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     """The program of a query for streams; raises `UnboundedState` if its state would grow without bound, and
-    `EndlessGroups` if RETURN DISTINCT would have to remember all rows."""
+    `EndlessGroups` if RETURN DISTINCT would have to remember all rows.
+
+    >>> from in_kernel import planned_for
+    >>> from pattern_examples import query
+    >>> streamed_pattern(planned_for(query("OR(A a, B b) WHERE a.x > 3"))).single
+    True
+    """
     query, program = planned.query, planned.program
-    width, counted = _width(query, planned.plan.unit)
+    emission = emission_of(query, program)
+    is_one = _is_one_event(query.pattern) and emission.is_immediate and not emission.compared
+    width, counted = (0, False) if is_one else _width(query, planned.plan.unit)
     window, events = (None, width) if counted else (width, None)
     if query.collapsed and not _has_single_event(query.pattern):
         refusal = EndlessGroups(
-            "RETURN COLLAPSED without a single event over a stream: all matches of a key are one row"
+            "a row of RETURN COLLAPSED would never be complete: the pattern has no single event, so all matches "
+            "of a key are one row"
         )
         refusal.hint = "name a single event that every match has, such as the first one: SEQ(A a, A+ more[])"
         raise refusal
     distinct = match_grouping(planned) if query.distinct else None
-    return StreamedPattern(program, emission_of(query, program), window, events, distinct)
+    return StreamedPattern(program, emission, window, events, distinct, is_one and not query.distinct)
 
 
 def streamed_groups(planned: KernelPlan) -> StreamedGroups:
@@ -105,7 +116,7 @@ def streamed_imprecise(planned: KernelPlan) -> StreamedImprecise:
 
 def _width(query: Match, unit: str) -> tuple[int, bool]:
     if query.within is None:
-        raise UnboundedState("a pattern without WITHIN over a stream without end: every event would be kept")
+        raise UnboundedState("this query would keep every event of the stream: the pattern has no WITHIN")
     return width_of(query.within, unit)
 
 
@@ -123,9 +134,13 @@ def match_grouping(planned: KernelPlan) -> MatchGrouping:
     query = planned.query
     what = "an aggregate over matches" if query.aggregated else "RETURN DISTINCT"
     if query.within is not None and query.within.unit == "EVENT":
-        raise EndlessGroups(f"{what} with a window of EVENTS over a stream without end")
+        raise EndlessGroups(f"a row of {what} would never be complete: WITHIN counts EVENTS, not time")
     if planned.residual:
-        raise EndlessGroups(f"{what} with the condition `{planned.residual[0]}` over a stream without end")
+        refusal = EndlessGroups(
+            f"over a stream, {what} is computed before the condition `{planned.residual[0]}` is checked"
+        )
+        refusal.hint = "leave out the condition, or return the matches themselves"
+        raise refusal
     absent = frozenset(may_be_absent(planned.plan.steps))
     grouped = [output.expression for output in query.outputs if not is_over_matches(output.expression)]
     values = [_match_value(expression, planned, what) for expression in grouped]
@@ -135,7 +150,9 @@ def match_grouping(planned: KernelPlan) -> MatchGrouping:
         if value.variable is None or (value.column == START and value.variable not in absent)
     ]
     if not times:
-        raise EndlessGroups(f"{what} without a time over a stream without end: no row is ever complete")
+        raise EndlessGroups(
+            f"a row of {what} would never be complete: it has no time, so a later match may always belong to it"
+        )
     sure = [expression for expression in grouped if not names_in(expression) & absent]
     return MatchGrouping(tuple(values), times[0], tuple(_keys(planned, sure)))
 
@@ -149,7 +166,9 @@ def _match_value(expression: Expr, planned: KernelPlan, what: str) -> MatchValue
             output.variable == name and output.listed for output in planned.program.outputs
         ):
             return MatchValue(planned.field(expression, name), name)
-    raise EndlessGroups(f"{what} by `{expression}` over a stream without end")
+    raise EndlessGroups(
+        f"over a stream, {what} groups by attributes and times of single events, and `{expression}` is neither"
+    )
 
 
 def _keys(planned: KernelPlan, grouped: Sequence[Expr]) -> Iterator[str]:
@@ -253,6 +272,11 @@ def _following(parts: Sequence[Pattern]) -> ScopeEnd | None:
             if not may_be_empty(part):
                 return ScopeEnd(group)
     return None
+
+
+def _is_one_event(pattern: Pattern) -> bool:
+    """Whether every match is one event."""
+    return isinstance(pattern, Event) or (isinstance(pattern, Or) and all(map(_is_one_event, pattern.parts)))
 
 
 def _has_single_event(pattern: Pattern) -> bool:

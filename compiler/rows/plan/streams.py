@@ -26,6 +26,7 @@ class NotInTimeOrder(UnsupportedQuery):
     """Rows of a stream in an order that is not known while they come."""
 
     code = "NEEL4134"
+    is_sentence = True
 
     def __init__(self, what: str, time: str, order: Sequence[SortItem], pattern: r.RowPattern) -> None:
         super().__init__(what, order[0].span if order else pattern.span)
@@ -37,6 +38,7 @@ class EndOfStream(UnsupportedQuery):
 
     code = "NEEL4135"
     hint = "leave out `$`; with WITHIN, a match ends when its time has passed"
+    is_sentence = True
 
 
 def streamed_rows(plan: RowPlan, event_time: str) -> StreamedRows:
@@ -47,7 +49,7 @@ def streamed_rows(plan: RowPlan, event_time: str) -> StreamedRows:
     _check_order(query, event_time)
     for node in walk(query.pattern):
         if isinstance(node, r.RowAnchor) and node.kind == "$":
-            raise EndOfStream("`$`, the last row of a partition, over a stream without end", node.span)
+            raise EndOfStream("`$` never matches: a stream has no last row", node.span)
     longest = longest_match(program, _unconditional(plan))
     if query.within is None and longest is None:
         raise _unbounded(query)
@@ -98,12 +100,17 @@ def _check_order(query: Recognize, event_time: str) -> None:
         ):
             return
         case (SortItem(descending=True), *_):
-            what = "MATCH_RECOGNIZE over a stream without end, from its last row to its first"
+            what = "ORDER BY begins with DESC, from the last row on"
         case ():
-            what = "MATCH_RECOGNIZE without ORDER BY over a stream without end"
+            what = "there is no ORDER BY"
         case _:
-            what = "ORDER BY that does not begin with the event time, over a stream without end"
-    raise NotInTimeOrder(what, event_time, query.order, query.pattern)
+            what = "ORDER BY begins with something else"
+    raise NotInTimeOrder(
+        f"over a stream, MATCH_RECOGNIZE reads rows by their event time, and {what}",
+        event_time,
+        query.order,
+        query.pattern,
+    )
 
 
 def _ties(plan: RowPlan) -> Iterator[RowOrder]:
@@ -210,8 +217,8 @@ def _unbounded(query: Recognize) -> UnboundedState:
         node for node in walk(query.pattern) if isinstance(node, r.RowRepeat) and node.most is None
     )
     refusal = UnboundedState(
-        f"a row pattern over a stream without end whose matches take any number of rows: `{endless}` would "
-        "keep ever more of them",
+        f"this query would keep ever more rows of the stream: `{endless}` may take any number of rows, and "
+        "there is no WITHIN",
         endless.span,
     )
     refusal.hint = "add WITHIN after PATTERN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"
@@ -277,7 +284,10 @@ def kept_rows(streamed: StreamedRows) -> tuple[str, ...]:
     """What is kept of each key, and for how long, one sentence each."""
     _, ahead = p.sight(streamed.program)
     latest = _latest(streamed.program, streamed.longest)
-    kept = [f"the rows from the first on from which a match is not decided: that is {latest}, at the latest"]
+    kept = [
+        "the rows of each key since the first from which a match is not decided; it is decided, at the latest, "
+        f"{latest}"
+    ]
     if ahead:
         kept.append(
             f"the last {_rows(ahead)} of each key, until the rows after come, since NEXT looks at them"
