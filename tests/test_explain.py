@@ -295,14 +295,15 @@ ROWS = (
             "SELECT c.user FROM Clicks WINDOW(TIME 1 MINUTE) c, Clicks WINDOW(TIME 1 HOUR) d "
             "WHERE c.user = d.user;",
             "emitted A row is sure when its last event comes: how long each is valid is known. "
-            "kept Events of Clicks for 1 MINUTE. Events of Clicks for 1 HOUR. buckets 16, by c.user = d.user.",
+            "kept Events of Clicks for 1 MINUTE. Events of Clicks for 1 HOUR. "
+            "buckets 16, by d.user = c.user.",
         ),
         (
             ROWS.format("WITHIN 1 HOUR"),
-            "emitted A match is sure when the watermark has passed its rows, and the row that shows that it does "
-            "not go on, if it could; at the latest when WITHIN has passed. "
-            "kept The rows of each key since the first from which a match is not decided; it is decided, at the "
-            "latest, when WITHIN has passed. buckets 16, by user.",
+            "emitted A match is sure when the watermark has passed its rows, and the row that shows that it "
+            "does not go on, if it could; at the latest when WITHIN has passed. "
+            "kept The rows of each key since the first from which a match is not decided; it is decided, at "
+            "the latest, when WITHIN has passed. buckets 16, by user.",
         ),
     ],
 )

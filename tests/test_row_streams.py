@@ -221,8 +221,8 @@ def test_an_unbounded_pattern_needs_a_window(pattern: str) -> None:
     "order, what",
     [
         ("ORDER BY t DESC", "ORDER BY begins with DESC"),
-        ("ORDER BY x, t", "begins with something else"),
-        ("ORDER BY t + 1", "begins with something else"),
+        ("ORDER BY x, t", "ORDER BY begins with `x`"),
+        ("ORDER BY t + 1", "ORDER BY begins with `t + 1`"),
     ],
 )
 def test_rows_are_in_the_order_of_time(order: str, what: str) -> None:

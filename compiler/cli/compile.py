@@ -67,7 +67,9 @@ def run(options: argparse.Namespace) -> int:
     _refuse_settings(program, at, options)
     found = located(program, inputs.directory)
     if options.streaming:
-        found = found.with_streams(lambda one: one if one.producer else replace(one, is_streaming=True))
+        found = found.with_streams(
+            lambda one: one if one.producer or one.is_relation else replace(one, is_streaming=True)
+        )
     statistics = statistics_of(inputs, found, options.stats)
     try:
         how = replace(options_in(options), streaming=options.streaming, buckets=options.buckets)

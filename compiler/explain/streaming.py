@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.plan.streamed import StreamedNetwork, is_of_one_event, kept_of

@@ -123,6 +123,22 @@ def test_streams_without_end(neelc: Here) -> None:
         assert neelc("compile", "script.neel", *options) == Done(2, "", f"neelc: compile {why}\n")
 
 
+def test_a_stream_without_end_is_read_as_files_are_added(neelc: Here) -> None:
+    columns = "(ts TIMESTAMP, kind STRING)"
+    text = f"CREATE STREAM S {columns} FROM '%s' TIMESTAMP BY ts TYPE BY kind WATERMARK 9 SECONDS;\n"
+    text += "PATTERN SEQ(A a, B b) WITHIN 10 SECONDS RETURN a.ts"
+    for path, schema, loaded in (
+        ("in.csv", "`ts` STRING, `kind` STRING", "{in.csv}"),
+        ("in", "`ts` TIMESTAMP, `kind` STRING", "in"),
+        ("in/*.json", "`ts` TIMESTAMP, `kind` STRING", "in/*.json"),
+    ):
+        neelc.write("query.neel", text % path)
+        done = neelc("compile", "query.neel", "--streaming")
+        assert done.status == 0 and "spark.read." not in done.out
+        assert f'.schema("{schema}")' in done.out and f'.load("{loaded}")' in done.out
+        assert "readStream" not in neelc("compile", "query.neel").out
+
+
 def test_watermarks_of_streams(neelc: Here) -> None:
     given = ("--stream", "trades=trades.csv,type=sym,unit=s,watermark=")
     text = "PATTERN SEQ(A a, C c) WITHIN 10 SECONDS"

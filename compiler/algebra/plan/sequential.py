@@ -203,8 +203,8 @@ def streamed_sequential(plan: SequentialPlan) -> p.SequentialProgram:
     if plan.program.reach is None and plan.program.rows is None:
         pattern = plan.query.pattern
         refusal = UnboundedState(
-            f"this query would keep ever more events of the stream: `{pattern}` may take any number of events, "
-            "and there is no WITHIN",
+            f"this query would keep ever more events of the stream: `{pattern}` may take any number of "
+            "events, and there is no WITHIN",
             pattern.span,
         )
         refusal.hint = "add WITHIN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"

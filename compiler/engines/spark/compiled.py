@@ -241,11 +241,36 @@ def stream_read(stream: Stream) -> Read:
         # By name, not by place: the header of a file may have other columns, in another order.
         options = csv_options(stream.path, options)
         values = [(value_of(column.name, column.type, stream.name), column.name) for column in columns]
-        return Read(stream.name, stream.path, kind, "", _fail_fast(options), tuple(values))
-    if kind == "json":
-        schema = ", ".join(f"{quote(column.name)} {spark_type(column.type)}" for column in columns)
-        return Read(stream.name, stream.path, kind, schema, _fail_fast(options))
-    return Read(stream.name, stream.path, kind, "", tuple(options.items()))
+        read = Read(stream.name, stream.path, kind, "", _fail_fast(options), tuple(values))
+    elif kind == "json":
+        read = Read(stream.name, stream.path, kind, _schema(columns), _fail_fast(options))
+    else:
+        read = Read(stream.name, stream.path, kind, "", tuple(options.items()))
+    return _streaming_read(read, columns) if stream.is_streaming else read
+
+
+def _streaming_read(read: Read, columns: Sequence[Column]) -> Read:
+    """Files of a stream without end: their columns are those that are declared, since there may be no file
+    yet. The header of a CSV file must have them in this order, or the run fails."""
+    read = replace(read, path=_as_glob(read.path or ""), is_streaming=True)
+    if read.format == "csv":
+        texts = _schema([replace(column, type=STRING) for column in columns])
+        return replace(read, schema=texts, options=(*read.options, ("enforceSchema", "false")))
+    return replace(read, schema=_schema(columns)) if read.format in ("json", "parquet", "orc") else read
+
+
+def _as_glob(path: str) -> str:
+    """Spark reads a stream from directories, or from what a glob matches. So what may be one file is a glob.
+
+    >>> _as_glob("data/bank.csv"), _as_glob("data/bank"), _as_glob("data/*.csv")
+    ('data/{bank.csv}', 'data/bank', 'data/*.csv')
+    """
+    directory, slash, name = path.rpartition("/")
+    return f"{directory}{slash}{{{name}}}" if "." in name and not set(path) & set("*?[]{},\\") else path
+
+
+def _schema(columns: Iterable[Column]) -> str:
+    return ", ".join(f"{quote(column.name)} {spark_type(column.type)}" for column in columns)
 
 
 def _fail_fast(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

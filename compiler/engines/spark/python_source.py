@@ -466,5 +466,6 @@ def _read(relation: Read) -> str:
     calls.append(f".load({_string(relation.path)})")
     if relation.items:
         calls.append(_call("selectExpr", map(quoted, _aliased(relation.items))))
-    files = textwrap.indent("\n".join(calls), "    ")
-    return f"{given}\nif {_string(relation.stream)} in streams\nelse (\n    spark.read{files.lstrip()}\n)"
+    files = textwrap.indent("\n".join(calls), "    ").lstrip()
+    reader = "readStream" if relation.is_streaming else "read"
+    return f"{given}\nif {_string(relation.stream)} in streams\nelse (\n    spark.{reader}{files}\n)"

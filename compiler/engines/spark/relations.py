@@ -33,7 +33,7 @@ Items = tuple[tuple[str, str], ...]
 @dataclass(frozen=True)
 class Read:
     """A stream: given by the caller, or else read from `path`; then `items` are its columns, if they must
-    be made out of texts."""
+    be made out of texts. `is_streaming`: as files are added to the path."""
 
     stream: str
     path: str | None = None
@@ -41,6 +41,7 @@ class Read:
     schema: str = ""
     options: tuple[tuple[str, str], ...] = ()
     items: Items = ()
+    is_streaming: bool = False
 
 
 @dataclass(frozen=True)

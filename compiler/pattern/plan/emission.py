@@ -87,8 +87,8 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     window, events = (None, width) if counted else (width, None)
     if query.collapsed and not _has_single_event(query.pattern):
         refusal = EndlessGroups(
-            "a row of RETURN COLLAPSED would never be complete: the pattern has no single event, so all matches "
-            "of a key are one row"
+            "a row of RETURN COLLAPSED would never be complete: the pattern has no single event, so all "
+            "matches of a key are one row"
         )
         refusal.hint = "name a single event that every match has, such as the first one: SEQ(A a, A+ more[])"
         raise refusal
@@ -151,7 +151,8 @@ def match_grouping(planned: KernelPlan) -> MatchGrouping:
     ]
     if not times:
         raise EndlessGroups(
-            f"a row of {what} would never be complete: it has no time, so a later match may always belong to it"
+            f"a row of {what} would never be complete: it has no time, so a later match may always "
+            "belong to it"
         )
     sure = [expression for expression in grouped if not names_in(expression) & absent]
     return MatchGrouping(tuple(values), times[0], tuple(_keys(planned, sure)))
@@ -167,7 +168,8 @@ def _match_value(expression: Expr, planned: KernelPlan, what: str) -> MatchValue
         ):
             return MatchValue(planned.field(expression, name), name)
     raise EndlessGroups(
-        f"over a stream, {what} groups by attributes and times of single events, and `{expression}` is neither"
+        f"over a stream, {what} groups by attributes and times of single events, and `{expression}` is "
+        "neither"
     )
 
 

@@ -103,8 +103,8 @@ def _check_order(query: Recognize, event_time: str) -> None:
             what = "ORDER BY begins with DESC, from the last row on"
         case ():
             what = "there is no ORDER BY"
-        case _:
-            what = "ORDER BY begins with something else"
+        case (first, *_):
+            what = f"ORDER BY begins with `{str(first.expression).replace(f'{ROW}.', '')}`"
     raise NotInTimeOrder(
         f"over a stream, MATCH_RECOGNIZE reads rows by their event time, and {what}",
         event_time,
@@ -285,8 +285,8 @@ def kept_rows(streamed: StreamedRows) -> tuple[str, ...]:
     _, ahead = p.sight(streamed.program)
     latest = _latest(streamed.program, streamed.longest)
     kept = [
-        "the rows of each key since the first from which a match is not decided; it is decided, at the latest, "
-        f"{latest}"
+        "the rows of each key since the first from which a match is not decided; it is decided, at the "
+        f"latest, {latest}"
     ]
     if ahead:
         kept.append(
