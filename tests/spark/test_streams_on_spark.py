@@ -70,11 +70,14 @@ def test_a_match_leaves_with_its_last_event(clicks: StreamedFiles) -> None:
     assert clicks.metric("matches") == 2
 
 
-def test_matches_of_imprecise_times_have_their_confidence(clicks: StreamedFiles) -> None:
-    """A click with the user 1 happened then or a second later."""
+def test_matches_of_imprecise_times_have_their_confidence(spark: Any, tmp_path: Path) -> None:
+    clicks = StreamedFiles(spark, tmp_path, "Clicks", "ts BIGINT, page STRING, user INT, te BIGINT")
     clicks.start(IMPRECISE)
-    assert clicks.come((100, "Home", 1), (101, "Cart", 0)) == [(100, 0.5)]
-    assert clicks.come((102, "Cart", 0)) == [(100, 1.0)]
+    try:
+        assert clicks.come((100, "Home", 1, 101), (101, "Cart", 0, 101)) == [(100, 0.5)]
+        assert clicks.come((102, "Cart", 0, 102)) == [(100, 1.0)]
+    finally:
+        clicks.stop()
 
 
 def test_late_events_take_no_part_and_are_counted(clicks: StreamedFiles) -> None:
