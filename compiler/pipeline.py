@@ -24,6 +24,7 @@ from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
 from neelc.arguments import BUCKETS, Options, UserAgent, UserAggregate
 from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.streaming.network_plan import StreamNetwork, common_unit, query_node, stream_network
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -33,12 +34,10 @@ from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.strategies import (
     PlanningContext,
-    StrategyPlan,
     planned_match,
     planning_task,
     refuse_too_many_rows,
 )
-from neelc.pattern.plan.stream_network import StreamNetwork, common_unit, stream_network, streamed_query
 from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
@@ -144,9 +143,10 @@ def plan_queries(
 
 
 def _unit_of_network(queries: Sequence[tuple[NamedQuery, bool]]) -> str | None:
-    """The unit that patterns count in that one operator runs."""
-    patterns = [named.query for named, _ in queries if isinstance(named.query, Match)]
-    return common_unit(patterns) if len(patterns) == len(queries) > 1 else None
+    """The unit that queries count in that one operator runs, because they read each other."""
+    found = [named.query for named, _ in queries]
+    reads = any(stream.producer is not None for query in found for stream in query.streams)
+    return common_unit(found) if reads else None
 
 
 def choose_form(
@@ -214,11 +214,7 @@ def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
     """Queries that read each other over streams without end; None if there is but one."""
     if len(plans) == 1:
         return None
-    queries = [
-        streamed_query(one.named.name, one.plan.plan if isinstance(one.plan, StrategyPlan) else None)
-        for one in plans
-    ]
-    return stream_network(queries)
+    return stream_network([query_node(one.named.name, one.plan, one.named.span) for one in plans])
 
 
 def _needed(program: Program, position: int) -> Iterator[tuple[NamedQuery, bool]]:

@@ -18,9 +18,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from neelc.runtime.values.types import ValueType
+
+if TYPE_CHECKING:
+    from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
 
 Condition = TypeVar("Condition", covariant=True)
 """What a step's conditions are: an expression in a plan, a `Value` in a program."""
@@ -959,7 +962,7 @@ class NetworkNode:
     come. With `reads`, `schema` are the columns of its events, wherever they come from."""
 
     name: str
-    program: StreamedPattern
+    program: StreamedPattern | SnapshotNetwork
     lag: int = 0
     rows: RowProjection | None = None
     reads: tuple[NodeReading, ...] = ()

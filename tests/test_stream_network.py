@@ -13,12 +13,13 @@ from in_stream import FAR
 from network_fuzz import NetworkTally, check_text, compare
 from pattern_examples import query
 
-from neelc.arguments import Options
+from neelc.arguments import ExecutionStrategy
 from neelc.cli import main
+from neelc.engines.streaming.network_plan import StreamNetwork, query_node
 from neelc.pattern.plan.blocks import UnboundedState
 from neelc.pattern.plan.emission import StreamPlan, streamed_groups
-from neelc.pattern.plan.stream_network import StreamNetwork, UnsupportedNetwork, streamed_query
-from neelc.pipeline import compile_program
+from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.stream_network import UnsupportedNetwork
 from neelc.runtime.reference import run
 
 STREAM = """\
@@ -106,6 +107,57 @@ def test_three_levels() -> None:
     assert emitted(queries, [*(([one], -1) for one in events), *quiet]) == [(56, (1, 6))]
 
 
+# PATTERN and SELECT.
+
+LOAD = "CREATE QUERY Load AS SELECT count(*) AS n FROM S WINDOW(TIME 3 SECONDS) AS s WHERE s.kind = 'A'"
+
+
+def test_a_pattern_reads_a_select_when_its_rows_have_ended() -> None:
+    """One A at 1 is a count of 1 from 1 to 3, and nothing counts from 4 on."""
+    queries = [
+        LOAD,
+        "PATTERN SEQ(Load p, C c) WITHIN 9 SECONDS RETURN p.n AS n, p.ts AS ts, p.te AS te, c.t AS c",
+    ]
+    found = emitted(queries, [([(1, "A"), (6, "C")], 0), *moving(3, 4, 5)])
+    assert found == [(4, (1, 1, 3, 6))]
+
+
+def test_what_lasts_longer_than_the_window_is_not_waited_for() -> None:
+    """Counts are the same for ever; a negation is sure nevertheless, when those have ended that are short."""
+    queries = [LOAD, "PATTERN SEQ(C c, !Load p, D d) WITHIN 5 SECONDS RETURN c.t AS c, d.t AS d"]
+    steady = [([(t, "A")], t - 1) for t in range(4, 30, 2)]
+    found = emitted(queries, [([(1, "C"), (5, "D")], 0), *steady])
+    assert found == [(11, (1, 5))]
+    assert emitted(queries, [([(1, "C"), (6, "D"), (2, "A")], 0), *moving(20)]) == []
+
+
+def test_a_select_reads_a_pattern() -> None:
+    queries = [PAIR, "SELECT count(*) AS n FROM Pair WINDOW(TIME 2 SECONDS) AS p"]
+    events = [(1, "A"), (3, "B"), (4, "B")]
+    # Pairs from 1 to 3 and to 4, each 1 second longer; the SELECT is 5 seconds behind.
+    assert emitted(queries, [(events, 0), *moving(8, 9, 10, 11)]) == [(10, (2, 1, 5)), (11, (1, 5, 6))]
+
+
+def test_a_select_is_read_by_the_key_of_its_groups() -> None:
+    text = (
+        "CREATE QUERY Load AS SELECT s.id AS who, count(*) AS n"
+        " FROM S WINDOW(TIME 3 SECONDS) AS s GROUP BY s.id"
+    )
+    found = network(text, "PATTERN SEQ(Load p, C c) WHERE p.who = c.id WITHIN 5 SECONDS RETURN c.t")
+    assert found.buckets is not None and [one[0] for one in found.buckets] == [("id",), ("who_key",)]
+    found = network(text, "PATTERN SEQ(Load p, C c) WHERE p.n = c.id WITHIN 5 SECONDS RETURN c.t")
+    assert found.buckets is None and "is no key of `Load`" in found.reason
+
+
+def test_what_has_no_end_is_not_read_where_it_would_be_waited_for() -> None:
+    strict = "PATTERN SEQ(Load p, C c) USING STRICT CONTIGUITY WITHIN 5 SECONDS RETURN c.t"
+    with pytest.raises(UnsupportedNetwork, match="`Load` can be valid for any time") as refusal:
+        network(LOAD, strict)
+    assert "SKIP TILL ANY MATCH" in (refusal.value.hint or "")
+    points = "CREATE QUERY Load AS SELECT s.id AS id FROM S WINDOW(TIME 3 SECONDS) AS s"
+    assert network(points, strict).program.nodes[-1].lag == 0
+
+
 # Keys.
 
 
@@ -115,7 +167,7 @@ def test_a_key_that_is_returned_spreads_events_over_buckets() -> None:
         "PATTERN SEQ(P p, C c) WHERE p.who = c.id WITHIN 5 SECONDS RETURN c.id",
     )
     assert found.buckets is not None and found.reason == ""
-    assert [len(names) for names in found.buckets] == [1, 1]
+    assert [len(names[0]) for names in found.buckets] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -164,19 +216,11 @@ def test_distinct_rows_are_not_read() -> None:
         )
 
 
-def test_only_patterns_are_in_a_network() -> None:
-    program = bound_script(
-        f"{STREAM}CREATE QUERY P AS SELECT s.id AS id FROM S AS s;"
-        "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t;"
-    )
-    with pytest.raises(UnsupportedNetwork, match="and `P` is another"):
-        compile_program(program, options=Options(streaming=True))
-
-
 def test_matches_that_are_counted_are_not_in_a_network() -> None:
     planned = planned_for(query("SEQ(A a, B b) WITHIN 9 RETURN a.ts, count(*) AS n"))
+    plan = StreamPlan(planned, streamed_groups(planned))
     with pytest.raises(UnsupportedNetwork, match="aggregates over matches, or imprecise times"):
-        streamed_query(None, StreamPlan(planned, streamed_groups(planned)))
+        query_node(None, StrategyPlan(ExecutionStrategy.KERNEL, planned.query, plan))
 
 
 def test_explain_shows_the_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.streaming.network_plan import StreamNetwork, query_node, stream_network
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
 from neelc.explain.automaton import automaton
@@ -44,9 +45,8 @@ from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pattern.plan.stream_network import StreamNetwork, stream_network, streamed_query
 from neelc.pattern.rules.driver import has_readers
-from neelc.pipeline import plan_queries
+from neelc.pipeline import PlannedQuery, plan_queries
 from neelc.program import with_named_patterns
 from neelc.rows.plan.plan import HostPlan
 from neelc.sharing.sharing import share_queries
@@ -339,11 +339,11 @@ def written_queries(script: Script, program: Program) -> list[QueryText]:
     ]
 
 
-def _network(queries: Sequence[tuple[str | None, object]]) -> StreamNetwork | None:
-    """Queries that read each other over streams without end, by their names and plans; None if one operator
-    cannot run them."""
+def _network(queries: Sequence[PlannedQuery]) -> StreamNetwork | None:
+    """Queries that read each other over streams without end; None if one operator cannot run them."""
     try:
-        return stream_network([streamed_query(*one) for one in queries]) if len(queries) > 1 else None
+        nodes = [query_node(one.named.name, one.plan, one.named.span) for one in queries]
+        return stream_network(nodes) if len(nodes) > 1 else None
     except UnsupportedQuery:
         return None
 
@@ -370,7 +370,7 @@ def report(
     if streaming:
         program = with_selects_inlined(program)
     hosts: list[HostExplanation] = []
-    streamed: dict[int, tuple[str | None, object]] = {}
+    streamed: dict[int, PlannedQuery] = {}
     planned = plan_queries(
         [(named, has_readers(named, program)) for named in program.queries],
         Options(streaming=streaming),
@@ -380,7 +380,7 @@ def report(
     for place, (one, text) in enumerate(zip(planned, texts, strict=True)):
         statistics = one.statistics
         query, choice, plan = one.named.query, one.choice, one.plan
-        streamed[place] = (one.named.name, plan.plan if isinstance(plan, StrategyPlan) else None)
+        streamed[place] = one
         if place not in places:
             continue
         if isinstance(query, HostQuery):

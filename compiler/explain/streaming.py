@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.plan.streamed import StreamedNetwork, is_of_one_event, kept_of
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.streaming.network_plan import StreamNetwork
 from neelc.explain import words as numbers
 from neelc.ir.algebra import Correlator
 from neelc.ir.names import written
@@ -18,7 +19,6 @@ from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pattern.plan.stream_network import StreamNetwork
 from neelc.rows.plan.plan import HostPlan
 from neelc.rows.plan.streams import decided_when, kept_rows
 from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
@@ -66,7 +66,7 @@ def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
     """The notes of the last query of a network, which one operator runs."""
     read = ", ".join(written(one.name or "") for one in network.queries[:-1])
     last = network.program.nodes[-1]
-    lag = _time(last.lag * LENGTHS[network.queries[-1].planned.plan.unit])
+    lag = _time(last.lag * LENGTHS[network.queries[-1].unit])
     together = (
         f"One for this query and {read}. The watermark of this query is {lag} behind that of the streams: so "
         "long it can take until all that it reads is sure."
@@ -74,7 +74,7 @@ def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
     if network.buckets is None:
         spread = f"1: {network.reason}, so one task finds all results."
     else:
-        keys = ", ".join(map(written, network.buckets[-1]))
+        keys = ", ".join(map(written, network.keys))
         spread = f"{buckets}, by {keys}, which all queries share."
     others = (note for note in notes if note[0] != "buckets")
     return (*others, ("operator", together), ("buckets", spread))

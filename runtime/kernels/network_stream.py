@@ -26,6 +26,8 @@ import pyarrow.compute as pc
 from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
+from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
+from neelc.runtime.kernels.snapshots.stream import SnapshotStream
 from neelc.runtime.program import (
     ELEMENT,
     NODE,
@@ -80,7 +82,11 @@ class NetworkStream:
         return StreamStep(steps[-1].results, _united(steps), min(wakes, default=None))
 
     def _kernel(self, node: NetworkNode) -> StreamKernel:
-        return KERNELS[type(node.program)](node.program, self.most_matches, self.functions)
+        match node.program:
+            case StreamedPattern() as pattern:
+                return PatternStream(pattern, self.most_matches, self.functions)
+            case SnapshotNetwork() as network:
+                return SnapshotStream(network, self.most_matches)
 
 
 def network_stream(
@@ -90,15 +96,10 @@ def network_stream(
     time_zone: str | None = None,
 ) -> NetworkStream:
     """The kernel of a program. `aggregates` are the functions of users that conditions call."""
-    folds = [fold for node in program.nodes for fold in registered_folds(node.program.program.steps)]
+    patterns = [node.program for node in program.nodes if isinstance(node.program, StreamedPattern)]
+    folds = [fold for pattern in patterns for fold in registered_folds(pattern.program.steps)]
     functions = needed(aggregates or {}, (fold.function for fold in folds))
     return NetworkStream(program, most_matches, functions, time_zone)
-
-
-KERNELS: Mapping[type, Callable[[StreamedPattern, int, Mapping[str, Function]], StreamKernel]] = {
-    StreamedPattern: PatternStream
-}
-"""What runs the program of a node."""
 
 
 def _behind(move: WatermarkMove, lag: int) -> WatermarkMove:
@@ -176,9 +177,9 @@ def _schema(node: NetworkNode) -> pa.Schema:
 
 def _typed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Events from outside and from queries are put together: their columns must have the same types, names of
-    time zones included."""
-    arrays = [_cast(batch[name], schema.field(name).type) for name in schema.names]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    time zones included. Of several inputs of a query, each may have columns of its own."""
+    own = pa.schema([field for field in schema if field.name in batch.schema.names])
+    return pa.RecordBatch.from_arrays([_cast(batch[one.name], one.type) for one in own], schema=own)
 
 
 def _cast(array: pa.Array, type: pa.DataType) -> pa.Array:

@@ -98,6 +98,54 @@ def script(random: Random) -> str:
     return f"{text}{query(random, names, keyed, must_read=True)};"
 
 
+SELECTS = (
+    "SELECT a.id AS id, a.x AS x, a.y AS y, a.s AS s, CAST(a.x AS BIGINT) AS n FROM {a} AS a{where}",
+    "SELECT a.id AS id, a.x + 1 AS x, a.y AS y, upper(a.s) AS s, CAST(a.x AS BIGINT) AS n"
+    " FROM {a} WINDOW(TIME {w} SECONDS) AS a{where}",
+    "SELECT a.id AS id, a.x AS x, a.y AS y, a.s AS s, CAST(a.x AS BIGINT) AS n"
+    " FROM {a} WINDOW(TIME {w} SECONDS JUMP {j} SECONDS) AS a{where}",
+    "SELECT a.id AS id, max(a.x) AS x, min(a.y) AS y, max(a.s) AS s, count(*) AS n"
+    " FROM {a} WINDOW(TIME {w} SECONDS) AS a{where} GROUP BY a.id",
+    "SELECT a.id AS id, min(a.x) AS x, max(a.y) AS y, min(a.s) AS s, count(*) AS n"
+    " FROM {a} WINDOW(COUNT {j} EVENTS PARTITION BY id) AS a{where} GROUP BY a.id",
+    "SELECT a.id AS id, a.x AS x, b.y AS y, b.s AS s, CAST(b.x AS BIGINT) AS n"
+    " FROM {a} WINDOW(TIME {w} SECONDS) AS a, {b} WINDOW(TIME {j} SECONDS) AS b WHERE a.id = b.id",
+    "SELECT a.id AS id, b.x AS x, a.y AS y, a.s AS s, b.n AS n FROM {a} AS a,"
+    " (SELECT c.id AS id, max(c.x) AS x, count(*) AS n FROM {b} WINDOW(TIME {w} SECONDS) AS c GROUP BY c.id)"
+    " AS b WHERE a.id = b.id",
+    "SELECT DISTINCT a.id AS id, a.x AS x, CAST(NULL AS DOUBLE) AS y, a.s AS s, CAST(1 AS BIGINT) AS n"
+    " FROM {a} WINDOW(TIME {w} SECONDS) AS a{where}",
+)
+
+
+def select(random: Random, names: list[str], must_read: bool = False) -> str:
+    """A SELECT over the streams and the queries `names`."""
+    sources = ["S", "L", *names, *names, *names]
+    first, second = (random.choice(names if must_read and names else sources) for _ in range(2))
+    where = random.choice(("", "", " WHERE a.x > 1", " WHERE a.s <> 'v'", " WHERE a.y IS NOT NULL"))
+    chosen = random.choice(SELECTS)
+    return chosen.format(
+        a=first, b=random.choice((second, "S")), w=random.randint(1, 5), j=random.randint(1, 3), where=where
+    )
+
+
+def mixed_script(random: Random) -> str:
+    """Two or three queries, PATTERN and SELECT; the last has no name, and reads one before."""
+    names: list[str] = []
+    text, keyed = STREAM, random.random() < 0.4
+    kinds = [random.choice("PS") for _ in range(random.choice((2, 2, 3)))]
+    if len(set(kinds)) == 1:
+        kinds[0] = "P" if kinds[0] == "S" else "S"
+    for number, kind in enumerate(kinds):
+        is_last = number == len(kinds) - 1
+        body = (
+            select(random, names, is_last) if kind == "S" else query(random, names, keyed, must_read=is_last)
+        )
+        text += f"{body};\n" if is_last else f"CREATE QUERY N{number} AS {body};\n"
+        names.append(f"N{number}")
+    return text
+
+
 def rare_script(name: str) -> str:
     return f"{STREAM}{';'.join(RARE[name])};"
 

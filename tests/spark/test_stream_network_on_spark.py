@@ -128,3 +128,44 @@ def test_a_restart_in_one_bucket(spark: Any, tmp_path: Path) -> None:
         for path in later:
             (tmp_path / path.name).rename(path)
         assert streamed(spark, ONE_BUCKET, data, tmp_path / "checkpoint") == expected
+
+
+# PATTERN and SELECT.
+
+PATTERN_OF_SELECT = f"""{DECLARED}
+CREATE QUERY Load AS SELECT s.id AS id, sum(s.price) AS total, count(*) AS n, max(s.t) AS latest
+FROM S WINDOW(TIME 6 SECONDS) AS s WHERE s.x > 0 GROUP BY s.id;
+PATTERN SEQ(Load p, !D d, A a) WHERE [id] AND p.total > 9 WITHIN 12 SECONDS
+RETURN p.id, p.total, p.n, p.latest, p.ts, p.te, a.t, a.x
+"""
+
+SELECT_OF_PATTERN = f"""{DECLARED}
+CREATE QUERY Pair AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS
+RETURN a.id AS id, a.price + b.price AS total, b.s AS s;
+SELECT p.id AS id, count(*) AS n, sum(p.total) AS total, max(c.x) AS x
+FROM Pair WINDOW(TIME 8 SECONDS) AS p, S WINDOW(TIME 4 SECONDS) AS c
+WHERE p.id = c.id AND c.kind = 'C' AND p.total > 2 GROUP BY p.id
+"""
+
+
+SETTINGS = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
+
+
+def test_a_pattern_reads_a_select(spark: Any, tmp_path: Path) -> None:
+    rows = events(240, 3)
+    with set_to(spark, **SETTINGS):
+        expected = counted(neelc.sql(spark, PATTERN_OF_SELECT, S=frame(spark, rows)))
+        assert sum(expected.values()) > 8
+        data = written(spark, rows, tmp_path, 3)
+        assert streamed(spark, PATTERN_OF_SELECT, data, tmp_path / "checkpoint") == expected
+
+
+def test_a_select_reads_a_pattern(spark: Any, tmp_path: Path) -> None:
+    rows = events(240, 4)
+    with set_to(
+        spark, **{"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
+    ):
+        expected = counted(neelc.sql(spark, SELECT_OF_PATTERN, S=frame(spark, rows)))
+        assert sum(expected.values()) > 8
+        data = written(spark, rows, tmp_path, 3)
+        assert streamed(spark, SELECT_OF_PATTERN, data, tmp_path / "checkpoint") == expected

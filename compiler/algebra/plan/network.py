@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from neelc.algebra.cost.order import join_order
 from neelc.algebra.plan.aggregates import AggregatorPlan, Pivot, aggregator_plan, pivot_of
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
-from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, with_relations_first
+from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, whole_network, with_relations_first
 from neelc.arguments import BUCKETS, ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
@@ -66,7 +66,7 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
     options, statistics = context.options, context.statistics
     if options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise UnsupportedQuery(f"SELECT under the strategy {options.strategy}", query.span)
-    unit = network_unit(query, context.units)
+    unit = context.unit or network_unit(query, context.units)
     if options.streaming:
         return _streamed_plan(query, with_relations_first(root), unit, context)
     operators = tuple(_inputs_first(root))
@@ -93,7 +93,8 @@ def _streamed_plan(query: Algebra, root: Operator, unit: str, context: PlanningC
     """The same over streams without end: one kernel has all aggregators."""
     options, names = context.options, [bare(one.name) for one in query.root.payload]
     orders = _orders(root, context.statistics)
-    streamed = streamed_network(root, unit, orders, f"SELECT {', '.join(names)}")
+    network_of = whole_network if context.is_read else streamed_network
+    streamed = network_of(root, unit, orders, f"SELECT {', '.join(names)}")
     for one in streamed.inputs:
         orders |= _orders(one.operator, context.statistics)
     return NetworkPlan(

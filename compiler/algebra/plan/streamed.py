@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import inf
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
 from neelc.algebra.plan.sequential import sequential_plan, streamed_sequential, without_spans
@@ -64,6 +65,14 @@ class StreamedInput:
     columns: tuple[tuple[Expr, str], ...]
     keys: tuple[str, ...] = ()
 
+    @property
+    def read(self) -> Stream | None:
+        """The other query whose results these are, as a stream; None for events from outside."""
+        match self.operator:
+            case a.StreamSource(_, stream) if stream.producer is not None:
+                return stream
+        return None
+
 
 @dataclass(frozen=True)
 class StreamedNetwork:
@@ -88,7 +97,6 @@ class StreamedNetwork:
 
 def streamed_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
     """How the network `root` runs over streams; raises `UnsupportedStreaming`."""
-    _refuse_results(root)
     root = with_relations_first(root)
     core = _core(root)
     if core is None:
@@ -145,14 +153,6 @@ def _finished(
     return replace(network, kernel=kernel, inputs=tuple(inputs))
 
 
-def _refuse_results(root: a.Operator) -> None:
-    """The results of other queries come late: when they are sure, which is after they begin."""
-    for node in walk(root):
-        if isinstance(node, a.StreamSource) and node.stream.producer is not None:
-            message = f"a SELECT that reads the results of `{node.stream.producer}`, which is no SELECT,"
-            raise UnsupportedStreaming(message, node.span)
-
-
 def kept_of(operator: a.Operator) -> tuple[str, ...]:
     """What is kept of an operator and of those below, for people.
 
@@ -164,6 +164,8 @@ def kept_of(operator: a.Operator) -> tuple[str, ...]:
     if is_of_one_event(operator):
         return (_kept_of_one(operator),)
     match operator:
+        case a.StreamSource(_, stream):
+            own = (f"results of {stream.name} until they end",)
         case a.CountWindow(input, size, _, partition):
             streams = " and ".join(dict.fromkeys(one.name for one in _streams(input)))
             each = f" of each {', '.join(map(str, partition))}" if partition else ""
@@ -196,10 +198,11 @@ def _streams(operator: a.Operator) -> list[Stream]:
 
 
 def is_of_one_event(operator: a.Operator) -> bool:
-    """Whether each row depends on one event of one stream, and on relations."""
+    """Whether each row depends on one event of one stream, and on relations: then Spark computes it. The
+    results of another query are in the same operator, where Spark has no part."""
     match operator:
-        case a.StreamSource():
-            return True
+        case a.StreamSource(_, stream):
+            return stream.producer is None
         case a.Filter(input) | a.Projection(input) | a.TimeWindow(input):
             return is_of_one_event(input)
         case a.Correlator(inputs):
@@ -296,6 +299,10 @@ class _Builder:
         if is_of_one_event(operator):
             return self._input(operator, wanted)
         match operator:
+            case a.StreamSource():
+                attributes = _used(operator, wanted)
+                node, names = self._input(operator, attributes)
+                return self._computed(node, _named(attributes, names), wanted)
             case a.Projection(input, _, outputs):
                 values = {
                     place_of(one): output.expression
@@ -612,6 +619,50 @@ def _what(operator: a.Operator) -> str:
     return f"{type(operator).__name__} over a stream without end"
 
 
+# How long rows are valid, and how long before the watermark those begin that have yet to be emitted.
+
+
+@dataclass(frozen=True)
+class RowBounds:
+    """No row is valid longer than `length`; those that have not been emitted when the watermark is w start
+    after w - `delay`. Either may be infinite."""
+
+    length: float
+    delay: float
+
+
+def row_bounds(node: p.SnapshotOperator, lengths: Mapping[int, float]) -> RowBounds:
+    """The bounds of an operator's rows; `lengths` are those of its inputs. A row is emitted when the
+    watermark reaches its end, at the latest.
+
+    >>> rows = p.SnapshotTimeWindow(p.SnapshotInput(0, ("x",)), 4)
+    >>> row_bounds(rows, {0: 1})
+    RowBounds(length=5, delay=0)
+    >>> row_bounds(p.SnapshotAggregation(rows, p.SnapshotProgram((), ())), {0: 1})
+    RowBounds(length=5, delay=5)
+    >>> row_bounds(p.SnapshotCoalescing(rows, p.CoalesceProgram(("x",))), {0: 1})
+    RowBounds(length=inf, delay=inf)
+    """
+    below = [row_bounds(one, lengths) for one in node.inputs]
+    match node:
+        case p.SnapshotInput(number):
+            return RowBounds(lengths[number], 0)
+        case p.SnapshotFilter() | p.SnapshotProjection():
+            return below[0]
+        case p.SnapshotTimeWindow(_, longer, jump):
+            return RowBounds(below[0].length + longer + (jump or 0), below[0].delay)
+        case p.SnapshotCorrelation():
+            shorter = min(one.length for one in below)
+            return RowBounds(shorter, min(shorter, max(one.delay for one in below)))
+        case p.SnapshotAggregation():
+            # In a stretch of time the same rows are valid: it is no longer than they are.
+            return RowBounds(below[0].length, below[0].length)
+        case p.SnapshotMatching(lasting=lasting):
+            return RowBounds(lasting, lasting)
+    # Equal payloads follow each other, and events stay until others come.
+    return RowBounds(inf, inf)
+
+
 # Queries that are read.
 
 
@@ -658,7 +709,7 @@ MOST_KEYS = 4
 
 
 @dataclass(frozen=True)
-class _Key:
+class MeetingKey:
     """A column of each input, and the columns of an operator that have its value in all rows."""
 
     inputs: Mapping[int, str]
@@ -676,21 +727,21 @@ def bucket_keys(root: p.SnapshotOperator) -> dict[int, tuple[str, ...]]:
     {}
     """
     found: dict[int, tuple[str, ...]] = {}
-    for key in list(_keys(root))[:MOST_KEYS]:
+    for key in list(meeting_keys(root))[:MOST_KEYS]:
         for number, column in key.inputs.items():
             found[number] = (*found.get(number, ()), column)
     return found
 
 
-def _keys(node: p.SnapshotOperator) -> Iterator[_Key]:
+def meeting_keys(node: p.SnapshotOperator) -> Iterator[MeetingKey]:
     """Any of these keys does: rows that meet, in this operator or below, have equal values."""
     match node:
         case p.SnapshotInput(number, columns):
-            yield from (_Key({number: name}, frozenset([name])) for name in columns)
+            yield from (MeetingKey({number: name}, frozenset([name])) for name in columns)
         case p.SnapshotFilter(input) | p.SnapshotTimeWindow(input):
-            yield from _keys(input)
+            yield from meeting_keys(input)
         case p.SnapshotProjection(input, columns):
-            for key in _keys(input):
+            for key in meeting_keys(input):
                 kept = (
                     one.name
                     for one in columns
@@ -698,27 +749,29 @@ def _keys(node: p.SnapshotOperator) -> Iterator[_Key]:
                 )
                 yield replace(key, carried=frozenset(kept))
         case p.SnapshotCountWindow(input, keys=keys):
-            yield from (key for key in _keys(input) if key.carried & set(keys))
+            yield from (key for key in meeting_keys(input) if key.carried & set(keys))
         case p.SnapshotAggregation(input, program) | p.SnapshotCoalescing(input, program):
-            for key in _keys(input):
+            for key in meeting_keys(input):
                 if kept_keys := key.carried & set(program.keys):
                     yield replace(key, carried=kept_keys)
         case p.SnapshotMatching(input, program, columns, _, outputs):
             names = {own for own, name in columns if name in program.keys}
-            for key in _keys(input):
+            for key in meeting_keys(input):
                 if key.carried & names:
                     read = {name for own, name in columns if own in key.carried & names}
                     shown = zip(program.outputs, outputs, strict=True)
                     yield replace(key, carried=frozenset(name for one, name in shown if one.column in read))
         case p.SnapshotCorrelation(left, right, equal):
-            yield from _of_both(list(_keys(left)), list(_keys(right)), equal)
+            yield from _of_both(list(meeting_keys(left)), list(meeting_keys(right)), equal)
 
 
-def _of_both(left: list[_Key], right: list[_Key], equal: Sequence[tuple[str, str]]) -> Iterator[_Key]:
+def _of_both(
+    left: list[MeetingKey], right: list[MeetingKey], equal: Sequence[tuple[str, str]]
+) -> Iterator[MeetingKey]:
     seen = set()
     for (one, other), first, second in product(equal, left, right):
         if one in first.carried and other in second.carried:
             inputs = {**first.inputs, **second.inputs}
             if (known := tuple(inputs.items())) not in seen:
                 seen.add(known)
-                yield _Key(inputs, first.carried | second.carried)
+                yield MeetingKey(inputs, first.carried | second.carried)

@@ -17,6 +17,7 @@ from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.engines.streaming.algebra import select_relations
 from neelc.engines.streaming.network import network_relations
+from neelc.engines.streaming.network_plan import StreamNetwork
 from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
@@ -29,7 +30,6 @@ from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pattern.plan.stream_network import StreamNetwork
 from neelc.rows.plan.plan import HostPlan
 from neelc.scalar.spark.trees import identifier, spark_type
 
@@ -166,9 +166,9 @@ class _ScriptWriter:
 
     def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
         """Add the relations of queries that one operator runs."""
-        assert isinstance(last, StrategyPlan), "the queries of a network are patterns"
+        assert not isinstance(last, HostPlan), "the queries of a network are PATTERN and SELECT"
         for one in network.queries:
-            self.lets += self._reads(one.query.streams, one.query.clock)
+            self.lets += self._reads(one.streams, one.clock)
         sources = StreamRelations(dict(self.names), {}, {})
         name = free("result", self.taken)
         self.lets += network_relations(network, sources, self.taken, name, last.most_matches, last.buckets)

@@ -260,5 +260,5 @@ def functions_of(program: AnyProgram) -> list[str]:
 def functions_on_stream(streamed: StreamedProgram) -> list[str]:
     """The same of a program for streams."""
     if isinstance(streamed, NetworkProgram):
-        return [name for node in streamed.nodes for name in functions_of(node.program.program)]
+        return [name for node in streamed.nodes for name in functions_on_stream(node.program)]
     return [] if isinstance(streamed, SnapshotNetwork) else functions_of(streamed.program)

@@ -3,11 +3,11 @@ network of windows, correlators and aggregators, and Spark computes what depends
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from neelc.algebra.plan.aggregates import AggregatorPlan
 from neelc.algebra.plan.network import NetworkPlan
-from neelc.algebra.plan.streamed import StreamedInput, StreamedNetwork, kept_of
+from neelc.algebra.plan.streamed import StreamedNetwork, kept_of
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.algebra import (
     KernelAggregates,
@@ -41,38 +41,65 @@ def select_relations(
     lets, observed = observed_streams(timed, sources, taken)
     yield from lets
     emitting = RelationBuilder(plan.unit, plan.query.clock, observed, taken)
-    core = _core(emitting, plan, streamed)
+    keys = {number: one.keys for number, one in enumerate(streamed.inputs) if streamed.is_keyed}
+    first, *others = select_inputs(NetworkWriter(emitting, plan), streamed, keys, plan.buckets)
+    assert streamed.kernel is not None, "there is something with a state"
+    relation = KernelOnStream(
+        first,
+        streamed.kernel,
+        select_schema(streamed),
+        LENGTHS[plan.unit],
+        tuple(select_identity(plan, streamed, "")),
+        METRICS,
+        plan.buckets,
+        plan.most_matches,
+        tuple(others),
+    )
+    yield from select_results(emitting, plan, streamed, relation, name)
+
+
+def select_inputs(
+    writer: NetworkWriter,
+    streamed: StreamedNetwork,
+    keys: Mapping[int, tuple[str, ...]],
+    buckets: int,
+    items: Items = (),
+) -> Iterator[str]:
+    """The relations that the kernel reads from outside, each with its bucket and some more `items`; `keys`
+    are columns of each."""
+    for number, given in enumerate(streamed.inputs):
+        if given.read is None:
+            yield _input(writer, streamed, number, keys.get(number, ()), buckets, items)
+
+
+def select_results(
+    emitting: RelationBuilder,
+    plan: NetworkPlan,
+    streamed: StreamedNetwork,
+    relation: KernelOnStream,
+    name: str,
+) -> Iterator[Let]:
+    """The relations of a SELECT from what its kernel gives on."""
+    assert streamed.core is not None, "there is something with a state"
+    core = _core(emitting, streamed, streamed.core, relation)
     stage = NetworkWriter(emitting, plan, {streamed.core: core}).stage(plan.root, plan.query.root.payload)
     yield from emitting.lets
     yield result_of(plan, stage, name, as_stream=False)
 
 
-def _core(emitting: RelationBuilder, plan: NetworkPlan, streamed: StreamedNetwork) -> EventRelation:
+def _core(
+    emitting: RelationBuilder, streamed: StreamedNetwork, core: a.Operator, relation: KernelOnStream
+) -> EventRelation:
     """The rows of the operator that the kernel gives."""
-    assert streamed.kernel is not None and streamed.core is not None, "there is something with a state"
-    writer = NetworkWriter(emitting, plan)
-    inputs = [_input(writer, streamed, number, plan.buckets) for number in range(len(streamed.inputs))]
-    relation = KernelOnStream(
-        inputs[0],
-        streamed.kernel,
-        ", ".join(f"{alias(name)} {type}" for name, type in _schema(streamed)),
-        LENGTHS[plan.unit],
-        tuple(_identity(plan, streamed)),
-        METRICS,
-        plan.buckets,
-        plan.most_matches,
-        tuple(inputs[1:]),
-    )
     comment = "What is valid at every instant, as soon as it is known until when. "
-    comment += f"Kept are {', '.join(kept_of(streamed.core))}."
+    comment += f"Kept are {', '.join(kept_of(core))}."
     found = emitting.let("at_instants", relation, comment)
     if streamed.aggregation is None:
         return EventRelation(found, streamed.columns)
-    aggregator = streamed.core
-    assert isinstance(aggregator, a.Aggregator), "an aggregation is that of an aggregator"
-    columns = _columns(aggregator, streamed, streamed.aggregation)
+    assert isinstance(core, a.Aggregator), "an aggregation is that of an aggregator"
+    columns = _columns(core, streamed, streamed.aggregation)
     called = called_functions(emitting, columns, found)
-    return aggregator_result(emitting, aggregator, EventRelation(found, {}), columns, called)
+    return aggregator_result(emitting, core, EventRelation(found, {}), columns, called)
 
 
 def _columns(aggregator: a.Aggregator, streamed: StreamedNetwork, plan: AggregatorPlan) -> KernelAggregates:
@@ -80,27 +107,40 @@ def _columns(aggregator: a.Aggregator, streamed: StreamedNetwork, plan: Aggregat
     return KernelAggregates(keys, (), plan.folded)
 
 
-def _input(writer: NetworkWriter, streamed: StreamedNetwork, number: int, buckets: int) -> str:
+def _input(
+    writer: NetworkWriter,
+    streamed: StreamedNetwork,
+    number: int,
+    columns: tuple[str, ...],
+    buckets: int,
+    more: Items,
+) -> str:
     """What the kernel reads of one source."""
     given = streamed.inputs[number]
     stage = writer.stage(given.operator, [one for one, _ in given.columns])
     types = {name: type_of(one) for one, name in given.columns}
     texts = {name: stage.sql(one) for one, name in given.columns}
-    keys = tuple(normal_key(texts[name], types[name]) for name in given.keys) if streamed.is_keyed else ()
+    keys = tuple(normal_key(texts[name], types[name]) for name in columns)
     items: Items = (
         *((text, name) for name, text in texts.items()),
         ("start", "start"),
         ("`end`", "end"),
         *([(str(number), SOURCE)] if len(streamed.inputs) > 1 else []),
+        *more,
         (bucket(keys, buckets), "bucket"),
     )
-    return writer.emitting.let("bucketed", SelectColumns(stage.relation, items), _comment(given, keys))
+    return writer.emitting.let("bucketed", SelectColumns(stage.relation, items), _comment(columns))
 
 
-def _comment(given: StreamedInput, keys: tuple[str, ...]) -> str:
+def _comment(keys: tuple[str, ...]) -> str:
     if not keys:
         return "No key that all operators have: all events are in one bucket, and one task reads them."
-    return f"Events are grouped by bucket, a hash of {', '.join(given.keys)}: one call sees all keys of it."
+    return f"Events are grouped by bucket, a hash of {', '.join(keys)}: one call sees all keys of it."
+
+
+def select_schema(streamed: StreamedNetwork) -> str:
+    """The columns that the kernel gives, with their types."""
+    return ", ".join(f"{alias(name)} {type}" for name, type in _schema(streamed))
 
 
 def _schema(streamed: StreamedNetwork) -> Iterator[tuple[str, str]]:
@@ -115,10 +155,11 @@ def _schema(streamed: StreamedNetwork) -> Iterator[tuple[str, str]]:
     yield from (("start", "BIGINT"), ("end", "BIGINT"))
 
 
-def _identity(plan: NetworkPlan, streamed: StreamedNetwork) -> Iterator[tuple[str, str]]:
-    """What the state depends on."""
-    yield "network", str(streamed.core)
+def select_identity(plan: NetworkPlan, streamed: StreamedNetwork, whose: str) -> Iterator[tuple[str, str]]:
+    """What the state of a SELECT depends on; `whose` it is, if it is one of several queries."""
+    yield f"network{whose}", str(streamed.core)
     for number, given in enumerate(streamed.inputs, 1):
         columns = (f"{name} {type_of(one)}" for one, name in given.columns)
-        yield f"columns of input {number}", ", ".join(columns)
-    yield "buckets", str(plan.buckets if streamed.is_keyed else 1)
+        yield f"columns of input {number}{whose}", ", ".join(columns)
+    if not whose:
+        yield "buckets", str(plan.buckets if streamed.is_keyed else 1)

@@ -10,10 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from neelc.engines.spark.algebra import NetworkWriter
+from neelc.engines.spark.correlations import RelationBuilder
 from neelc.engines.spark.kernel import kernel_schema
 from neelc.engines.spark.relations import Extend, KernelOnStream, Let
 from neelc.engines.spark.results import results
 from neelc.engines.spark.scans import StreamRelations, free, scans, variable_name
+from neelc.engines.streaming.algebra import (
+    select_identity,
+    select_inputs,
+    select_results,
+    select_schema,
+)
+from neelc.engines.streaming.network_plan import Keys, PatternNode, QueryNode, SelectNode, StreamNetwork
 from neelc.engines.streaming.pattern import (
     METRICS,
     bucket,
@@ -24,8 +33,7 @@ from neelc.engines.streaming.pattern import (
 )
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.emission import StreamPlan
-from neelc.pattern.plan.stream_network import StreamedQuery, StreamNetwork
-from neelc.runtime.program import NODE
+from neelc.runtime.program import NODE, StreamedPattern
 from neelc.scalar.spark.trees import identifier
 
 
@@ -41,47 +49,78 @@ def network_relations(
     outside = {stream.name: stream for one in network.queries for stream in one.outside}
     lets, sources = observed_streams(outside.values(), sources, taken)
     yield from lets
-    packed = []
+    packed: list[str] = []
     for number, one in enumerate(network.queries):
-        if not one.outside:
-            continue
-        lets = list(scans(scan_request(one.planned, one.outside, observed=False), sources, taken))
+        keys = {} if network.buckets is None else network.buckets[number]
+        own, lets = _inputs(network, number, one, keys, sources, taken, buckets)
+        packed += own
         yield from lets
-        keys = () if network.buckets is None else tuple(map(identifier, network.buckets[number]))
-        items = ((bucket(keys, buckets), "bucket"), (str(number), NODE))
-        packed.append(free(f"{variable_name(one.name)}_bucketed" if one.name else "bucketed", taken))
-        yield Let(packed[-1], Extend(lets[-1].name, items), _comment(network, one))
-    last = network.queries[-1].planned
+    last = network.queries[-1]
+    schema = kernel_schema(last.planned) if isinstance(last, PatternNode) else ""
+    schema = select_schema(last.streamed) if isinstance(last, SelectNode) else schema
     first, *others = packed
     on_stream = KernelOnStream(
         first,
         network.program,
-        kernel_schema(last),
-        LENGTHS[last.plan.unit],
+        schema,
+        LENGTHS[last.unit],
         tuple(_identity(network, buckets)),
         METRICS,
         buckets,
         most_matches,
         tuple(others),
     )
+    if isinstance(last, SelectNode):
+        emitting = RelationBuilder(last.unit, last.clock, sources, taken)
+        yield from select_results(emitting, last.plan, last.streamed, on_stream, name)
+        return
+    assert isinstance(last, PatternNode)
     matched = free("matches", taken)
     read = ", ".join(f"`{one.name}`" for one in network.queries[:-1])
-    comment = f"Matches of {last.text}, as soon as they are sure, with {read} in the same operator."
+    comment = f"Matches of {last.planned.text}, as soon as they are sure, with {read} in the same operator."
     yield Let(matched, on_stream, comment)
-    yield from results(matches_of(last, matched), last.residual, taken, name, as_stream=False)
+    yield from results(matches_of(last.planned, matched), last.planned.residual, taken, name, as_stream=False)
 
 
-def _comment(network: StreamNetwork, one: StreamedQuery) -> str:
-    whose = f"`{one.name}`" if one.name else "the last query"
+def _inputs(
+    network: StreamNetwork,
+    number: int,
+    one: QueryNode,
+    keys: Keys,
+    sources: StreamRelations,
+    taken: set[str],
+    buckets: int,
+) -> tuple[list[str], list[Let]]:
+    """What a query reads from outside: the names of the relations, and all relations."""
+    if isinstance(one, SelectNode):
+        emitting = RelationBuilder(one.unit, one.clock, sources, taken)
+        writer = NetworkWriter(emitting, one.plan)
+        own = list(select_inputs(writer, one.streamed, keys, buckets, ((str(number), NODE),)))
+        return own, emitting.lets
+    assert isinstance(one, PatternNode)
+    if not one.outside:
+        return [], []
+    lets = list(scans(scan_request(one.planned, one.outside, observed=False), sources, taken))
+    by = tuple(map(identifier, keys.get(0, ())))
+    items = ((bucket(by, buckets), "bucket"), (str(number), NODE))
+    name = free(f"{variable_name(one.name)}_bucketed" if one.name else "bucketed", taken)
+    return [name], [*lets, Let(name, Extend(lets[-1].name, items), _comment(network, one))]
+
+
+def _comment(network: StreamNetwork, one: QueryNode) -> str:
     if network.buckets is None:
-        return f"What {whose} reads. All events are in one bucket: {network.reason}."
-    return f"What {whose} reads, by the key that all queries share."
+        return f"What {one.title} reads. All events are in one bucket: {network.reason}."
+    return f"What {one.title} reads, by the key that all queries share."
 
 
 def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]:
     """What the state depends on."""
     for one, node in zip(network.queries, network.program.nodes, strict=True):
         what = f" of {one.name}" if one.name else ""
+        if isinstance(one, SelectNode):
+            yield from select_identity(one.plan, one.streamed, what or " of the last query")
+            continue
+        assert isinstance(one, PatternNode) and isinstance(node.program, StreamedPattern)
         query = one.query
         yield f"pattern{what}", str(query.pattern)
         yield f"window{what}", str(query.within)

@@ -8,33 +8,28 @@ after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import EventRef, Expr, Index, is_array_of_path, is_many, lists
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, walk
-from neelc.ir.program import Clock, Match, Stream
+from neelc.ir.program import Clock, Stream
 from neelc.ir.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
     LENGTHS,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
     YEAR_INTERVAL,
     DataType,
     Struct,
 )
-from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
-from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn, stream_unit
-from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
+from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, closures_of
-from neelc.pattern.plan.plan import Role, types_of_variables
-from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.pattern.plan.plan import Role
 from neelc.rows.plan.conditions import changed
 from neelc.rows.plan.expression_to_value import expression_to_value
 from neelc.runtime.program import (
@@ -46,17 +41,13 @@ from neelc.runtime.program import (
     ColumnValue,
     Constant,
     ListColumn,
-    NetworkNode,
-    NetworkProgram,
-    NodeReading,
     ProjectedColumn,
     RowProjection,
-    StreamedPattern,
     Value,
 )
 from neelc.runtime.reference.question import condition
 from neelc.runtime.values.types import ValueType
-from neelc.scalar.type_of import DATETIMES, is_zoned, type_of, value_type
+from neelc.scalar.type_of import DATETIMES, type_of, value_type
 
 
 class UnsupportedNetwork(UnsupportedQuery):
@@ -65,113 +56,7 @@ class UnsupportedNetwork(UnsupportedQuery):
     code = "NEEL4138"
 
 
-# The network.
-
-
-@dataclass(frozen=True)
-class StreamedQuery:
-    """A query of a network: the name by which others read it, and its plan."""
-
-    name: str | None
-    planned: KernelPlan
-
-    @property
-    def query(self) -> Match:
-        return self.planned.query
-
-    @property
-    def outside(self) -> tuple[Stream, ...]:
-        """The streams that it reads from outside."""
-        return tuple(stream for stream in self.query.streams if stream.producer is None)
-
-
-@dataclass(frozen=True)
-class StreamNetwork:
-    """Queries that run in one operator, and their program.
-
-    `buckets` has, for each query, the columns of its events by which they are spread over buckets: all that
-    any query brings together have the same values there. None: there are no such columns, and all events are
-    in one bucket; `reason` says why."""
-
-    queries: tuple[StreamedQuery, ...]
-    program: NetworkProgram
-    buckets: tuple[tuple[str, ...], ...] | None
-    reason: str = ""
-
-
-def streamed_query(name: str | None, plan: object) -> StreamedQuery:
-    """The query of a network that has this plan; raises `UnsupportedNetwork` if it is none for a network."""
-    whose = f"`{name}`" if name else "the last query"
-    if not isinstance(plan, StreamPlan):
-        raise UnsupportedNetwork(f"only PATTERN queries that read PATTERN queries, and {whose} is another")
-    if not isinstance(plan.streamed, StreamedPattern):
-        what = "aggregates over matches, or imprecise times, where queries read queries"
-        raise UnsupportedNetwork(f"{what}: {whose}")
-    return StreamedQuery(name, plan.planned)
-
-
-def common_unit(queries: Iterable[Match]) -> str:
-    """The unit that holds the times of all streams that any of the queries reads from outside."""
-    streams = (stream for query in queries for stream in query.streams if stream.producer is None)
-    return min(map(stream_unit, streams), key=LENGTHS.__getitem__)
-
-
-def stream_network(queries: Sequence[StreamedQuery]) -> StreamNetwork:
-    """The network of queries that read each other, each after those that it reads; raises `UnsupportedQuery`.
-    All count times in one unit."""
-    units = {one.planned.plan.unit for one in queries}
-    if len(units) > 1:
-        raise UnsupportedNetwork(f"queries that count time in different units: {', '.join(sorted(units))}")
-    nodes: list[NetworkNode] = []
-    for one in queries:
-        nodes.append(_node(one, queries[: len(nodes)], nodes, one is queries[-1]))
-    program = NetworkProgram(tuple(nodes), any(map(is_zoned, _evaluated(queries))))
-    buckets = _buckets(queries, program)
-    if isinstance(buckets, str):
-        return StreamNetwork(tuple(queries), program, None, buckets)
-    return StreamNetwork(tuple(queries), program, buckets)
-
-
-def _evaluated(queries: Sequence[StreamedQuery]) -> Iterator[Expr]:
-    """What workers may evaluate."""
-    for one in queries:
-        yield from (output.expression for output in one.query.outputs)
-        yield from one.planned.residual
-        yield from (condition for role in one.planned.plan.roles for condition in role.conditions)
-        yield from (column.expression for column in one.planned.columns)
-        yield from (term for key in one.planned.keys for term, _ in key.terms)
-
-
-def _node(
-    one: StreamedQuery, before: Sequence[StreamedQuery], nodes: Sequence[NetworkNode], is_last: bool
-) -> NetworkNode:
-    if one.query.distinct and not is_last:
-        raise UnsupportedNetwork(
-            "reading RETURN DISTINCT: a row stands for all matches equal to it, and there may always be more"
-        )
-    program = streamed_pattern(one.planned)
-    places = {query.name: place for place, query in enumerate(before) if query.name is not None}
-    reads, lag = [], 0
-    for stream in one.query.streams:
-        if stream.producer is None:
-            continue
-        place = places[stream.producer]
-        reads.append(NodeReading(place, _as_events(one, stream, before[place])))
-        lag = max(lag, nodes[place].lag + _delay(before[place], nodes[place].program))
-    rows = None if is_last else rows_of_matches(one.planned)
-    schema = tuple(network_columns(one.planned)) if reads else ()
-    return NetworkNode(one.name or "", program, lag, rows, tuple(reads), schema)
-
-
-def _delay(read: StreamedQuery, program: StreamedPattern) -> int:
-    """How much later than the watermark the results of a query have come: those that start so much before it,
-    or earlier, are known."""
-    if program.window is None:
-        raise UnsupportedNetwork(
-            f"`{read.name}` has a window of EVENTS, so it is not known when all of its matches have come"
-        )
-    # With RETURN COLLAPSED, lists reach a window back and forth from what matches have in common.
-    return 2 * program.window if read.query.collapsed else program.window
+# What a PATTERN reads.
 
 
 def network_columns(planned: KernelPlan) -> Iterator[tuple[str, ValueType]]:
@@ -182,84 +67,13 @@ def network_columns(planned: KernelPlan) -> Iterator[tuple[str, ValueType]]:
     yield "roles", "bigint" if len(planned.plan.roles) > 30 else "int"
     for key in planned.keys:
         if not key.is_column:
-            yield key.name, value_type(_key_type(key))
+            yield key.name, value_type(key_type(key))
     for column in planned.columns:
         yield column.name, "bigint" if column.form == NUMBER else value_type(column.type)
 
 
-def _key_type(key: KeyColumn) -> DataType:
+def key_type(key: KeyColumn) -> DataType:
     return DOUBLE if key.type == FLOAT else key.type
-
-
-# Where events meet: the columns by which they can be spread over buckets.
-
-
-def _buckets(queries: Sequence[StreamedQuery], program: NetworkProgram) -> tuple[tuple[str, ...], ...] | str:
-    """For each query the columns that hold the same keys; or why there are none."""
-    chosen: list[list[int]] = [[] for _ in queries]
-    why = f"`{queries[-1].query.pattern}` has no key"
-    distinct = program.nodes[-1].program.distinct
-    for number, key in enumerate(queries[-1].planned.keys):
-        if distinct is not None and key.name not in distinct.keys:
-            why = f"rows that are equal may have different keys {key.name}"
-            continue
-        traced = _traced(queries, number)
-        if isinstance(traced, str):
-            why = traced
-            continue
-        for place, own in enumerate(traced):
-            chosen[place].append(own)
-    if not all(chosen):
-        return why
-    return tuple(
-        tuple(one.planned.keys[key].name for key in keys) for one, keys in zip(queries, chosen, strict=True)
-    )
-
-
-def _traced(queries: Sequence[StreamedQuery], number: int) -> list[int] | str:
-    """The number of the key of each query that equals this key of the last one; or why there is none."""
-    places = {query.name: place for place, query in enumerate(queries) if query.name is not None}
-    found: list[int | None] = [None] * len(queries)
-    found[-1] = number
-    for place in range(len(queries) - 1, -1, -1):
-        one, own = queries[place], found[place]
-        if own is None:
-            return f"what `{one.name}` finds is read without a key"
-        for stream in one.query.streams:
-            if stream.producer is None:
-                continue
-            read = queries[places[stream.producer]]
-            key = _key_behind(one, own, stream, read)
-            name = one.planned.keys[own].name
-            if key is None:
-                return f"the key {name} of `{one.name or one.query.pattern}` is no key of `{read.name}`"
-            if found[places[stream.producer]] not in (None, key):
-                return f"`{read.name}` is read by two of its keys"
-            found[places[stream.producer]] = key
-    kinds = {_key_type(one.planned.keys[key or 0]) for one, key in zip(queries, found, strict=True)}
-    if len(kinds) > 1:
-        return "the keys of the queries have different types"
-    return [key or 0 for key in found]
-
-
-def _key_behind(one: StreamedQuery, number: int, stream: Stream, read: StreamedQuery) -> int | None:
-    """The number of the key of `read` that is this key of a query, for events of that stream."""
-    types = [t.name for t in one.query.types if any(member.stream == stream.name for member in t.members)]
-    terms = [term for term, of in one.planned.keys[number].terms if set(of) & set(types)]
-    match [plain(term) for term in terms]:
-        case [e.Attribute(e.Variable(), name)]:
-            column = bare(name).casefold()
-        case _:
-            return None
-    absent = frozenset(may_be_absent(read.planned.plan.steps))
-    match [output.expression for output in read.query.outputs if output.name.casefold() == column]:
-        case [e.Attribute(e.Variable(variable)) as returned] if variable not in absent:
-            term = renamed(returned, variable, EVENT)
-            own = set(types_of_variables(read.planned.plan).get(variable, ()))
-            for place, key in enumerate(read.planned.keys):
-                if own and [plain(one) for one, of in key.terms if own & set(of)] == [term]:
-                    return place
-    return None
 
 
 # Expressions for workers: what they name is found first, and has a column or a path of its own.
@@ -327,7 +141,7 @@ def rows_of_matches(planned: KernelPlan) -> RowProjection:
     values = MatchValues(planned)
     where = tuple(values.condition(one) for whole in planned.residual for one in e.conjuncts(whole))
     columns = [
-        ProjectedColumn(one.name, values.value(one.expression), _held(one.type)) for one in query.outputs
+        ProjectedColumn(one.name, values.value(one.expression), held_type(one.type)) for one in query.outputs
     ]
     columns += [
         ProjectedColumn(START_NUMBER, ColumnValue("", MATCH_START), "bigint"),
@@ -336,7 +150,7 @@ def rows_of_matches(planned: KernelPlan) -> RowProjection:
     return RowProjection(tuple(columns), where, tuple(values.lists))
 
 
-def _held(type: DataType) -> ValueType:
+def held_type(type: DataType) -> ValueType:
     """The type of a column of rows."""
     if any(part == YEAR_INTERVAL for part in walk(type)):
         raise UnsupportedNetwork("reading a column of intervals of years and months")
@@ -509,25 +323,15 @@ def _plain(reference: EventRef) -> EventRef:
 # From the rows of a query to the events of the one that reads it: what a scan is for a stream.
 
 
-def _as_events(one: StreamedQuery, stream: Stream, read: StreamedQuery) -> RowProjection:
-    """The rows of `read` as the events that a query reads under the name of that stream."""
-    if stream.query is None:
-        raise UnsupportedNetwork(f"reading the result of `{read.name}` as a table")
-    clocks = (read.query.clock.type, one.query.clock.type)
-    if clocks[1] == TIMESTAMP and clocks[0] in (DATE, TIMESTAMP_NTZ):
-        raise UnsupportedNetwork(
-            f"`{read.name}` has times of type {clocks[0]}, which are instants only in a time zone"
-        )
-    return DerivedEvents(one.planned, stream, read.query).projection()
-
-
 @dataclass(frozen=True)
 class DerivedEvents:
-    """The events that a query reads of another one: their columns, computed from its rows."""
+    """The events that a query reads of another one: their columns, computed from its rows, whose times are of
+    `clock`. Those that last longer than `longest` are none, if that is given."""
 
     planned: KernelPlan
     stream: Stream
-    read: Match
+    clock: Clock
+    longest: int | None = None
 
     def projection(self) -> RowProjection:
         roles = [role for role in self.planned.plan.roles if self._is_member(role.type)]
@@ -538,6 +342,9 @@ class DerivedEvents:
         columns += [self._key(key) for key in self.planned.keys if not key.is_column]
         columns += [self._column(column) for column in self.planned.columns]
         where = () if self.planned.program.everything else self._has_role(roles)
+        if self.longest is not None:
+            lasts = Apply("-", (ColumnValue("", END_NUMBER), ColumnValue("", START_NUMBER)), "bigint")
+            where = (Apply("<=", (lasts, Constant(self.longest))), *where)
         return RowProjection(tuple(columns), where)
 
     def _is_member(self, type: str) -> bool:
@@ -577,7 +384,7 @@ class DerivedEvents:
         if key.type in (FLOAT, DOUBLE):
             # Equal numbers must be equal as keys: zero has two forms.
             value = Apply("+", (value, Constant(0.0)), "double")
-        return ProjectedColumn(key.name, value, value_type(_key_type(key)))
+        return ProjectedColumn(key.name, value, value_type(key_type(key)))
 
     def _column(self, column: EventColumn) -> ProjectedColumn:
         is_key = column.name in [key.name for key in self.planned.keys]
@@ -587,7 +394,7 @@ class DerivedEvents:
             value = self.value(column.expression)
         if column.form == NUMBER:
             return ProjectedColumn(column.name, Apply("number_of", (value,)), "bigint")
-        return ProjectedColumn(column.name, value, _held(column.type))
+        return ProjectedColumn(column.name, value, held_type(column.type))
 
     def value(self, expression: Expr) -> Value:
         """An expression over the event."""
@@ -606,7 +413,7 @@ class DerivedEvents:
                 is_start = bare(name).lower() == "ts"
                 number = ColumnValue("", START_NUMBER if is_start else END_NUMBER)
                 unit = None if type in DATETIMES else self.stream.unit
-                own = self.read.clock.type
+                own = self.clock.type
                 kind = own if unit is None and own in DATETIMES else type
                 return _as_type(time_value(number, self.planned.plan.unit, Clock(kind, unit)), kind, type)
         return None

@@ -1,0 +1,600 @@
+"""Queries that read queries, over streams without end: which node each is of the one operator that runs them
+all, how much later than the streams it is, and by which keys events are spread over buckets.
+
+A node is a query in one of the languages: it says what its kernel runs, what makes rows of the results, and
+what makes its own events of the rows of another. Between two nodes, rows have the columns of the query's
+result, and their times as numbers, the last instant included.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+from neelc.algebra.plan.network import NetworkPlan, QueryPlan
+from neelc.algebra.plan.streamed import (
+    MeetingKey,
+    RowBounds,
+    StreamedInput,
+    StreamedNetwork,
+    meeting_keys,
+    row_bounds,
+)
+from neelc.algebra.rules.rule import place_of
+from neelc.ir import algebra as a
+from neelc.ir import expressions as e
+from neelc.ir.bound_rows import HostQuery
+from neelc.ir.expressions import Expr
+from neelc.ir.names import bare
+from neelc.ir.node import walk
+from neelc.ir.program import Clock, Match, Stream
+from neelc.ir.script import SelectionStrategy
+from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.pattern.analysis.regions import plain
+from neelc.pattern.plan.blocks import renamed
+from neelc.pattern.plan.columns import EVENT, network_unit, stream_unit
+from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
+from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.pattern.plan.plan import types_of_variables
+from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.pattern.plan.stream_network import (
+    END_NUMBER,
+    START_NUMBER,
+    DerivedEvents,
+    UnsupportedNetwork,
+    held_type,
+    key_type,
+    network_columns,
+    rows_of_matches,
+)
+from neelc.runtime.kernels.snapshots.program import SOURCE, SnapshotNetwork
+from neelc.runtime.program import (
+    Apply,
+    ColumnValue,
+    Constant,
+    NetworkNode,
+    NetworkProgram,
+    NodeReading,
+    ProjectedColumn,
+    RowProjection,
+    StreamedPattern,
+    Value,
+)
+from neelc.runtime.values.types import ValueType
+from neelc.scalar.type_of import is_zoned, type_of
+from neelc.source import Span
+
+Keys = Mapping[int, tuple[str, ...]]
+"""The columns of keys, for each of the inputs that a query reads from outside. A PATTERN has one."""
+
+
+class QueryNode(ABC):
+    """A query of a network. Others read it by its `name`."""
+
+    name: str | None
+    span: Span | None
+
+    @property
+    def title(self) -> str:
+        return f"`{self.name}`" if self.name else "the last query"
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What it counts time in."""
+
+    @property
+    @abstractmethod
+    def clock(self) -> Clock: ...
+
+    @property
+    @abstractmethod
+    def streams(self) -> tuple[Stream, ...]: ...
+
+    @property
+    def outside(self) -> tuple[Stream, ...]:
+        """The streams with events that it reads from outside."""
+        return tuple(one for one in self.streams if one.producer is None and not one.is_relation)
+
+    @property
+    def read(self) -> tuple[Stream, ...]:
+        """The results of other queries that it reads."""
+        return tuple(one for one in self.streams if one.producer is not None)
+
+    @property
+    def longest_event(self) -> int | None:
+        """The longest time between the start and the end of an event that makes a difference; None if it may
+        be any."""
+        return None
+
+    @property
+    @abstractmethod
+    def evaluated(self) -> Iterator[Expr]:
+        """What workers may evaluate of it."""
+
+    @abstractmethod
+    def program(self) -> StreamedPattern | SnapshotNetwork: ...
+
+    @abstractmethod
+    def rows(self) -> RowProjection:
+        """What makes rows of results."""
+
+    @abstractmethod
+    def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
+        """What makes events of the rows of another query; those that last longer than `longest` are left
+        out."""
+
+    @abstractmethod
+    def schema(self) -> Iterator[tuple[str, ValueType]]:
+        """The columns of its events."""
+
+    @abstractmethod
+    def bounds(self, read: Mapping[str, float]) -> RowBounds:
+        """The longest time between the start and the end of a row, and how much earlier than the watermark
+        those may start that have yet to be emitted. `read` are the longest times of the queries that it
+        reads."""
+
+    @abstractmethod
+    def delay_of_short(self, longest: int) -> float:
+        """The same delay, of rows that last no longer than that."""
+
+    @abstractmethod
+    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+        """Why it cannot be read."""
+
+    # Keys: of those that all events have that it brings together.
+
+    @property
+    @abstractmethod
+    def key_types(self) -> tuple[DataType, ...]:
+        """The types of its keys."""
+
+    @abstractmethod
+    def key_title(self, number: int) -> str: ...
+
+    @abstractmethod
+    def key_columns(self, number: int) -> Mapping[int, str]:
+        """The column of a key, for each input from outside."""
+
+    @abstractmethod
+    def key_read(self, number: int, stream: Stream) -> tuple[str, ...] | None:
+        """The columns of another query's rows that have the values of a key, in lower case; None if there are
+        none."""
+
+    @abstractmethod
+    def key_carried(self, column: str) -> int | None:
+        """The number of the key whose value this column of its rows has; None if it has none."""
+
+
+# PATTERN.
+
+
+@dataclass(frozen=True)
+class PatternNode(QueryNode):
+    """A PATTERN of a network."""
+
+    name: str | None
+    planned: KernelPlan
+    span: Span | None = None
+
+    @property
+    def query(self) -> Match:
+        return self.planned.query
+
+    @property
+    def unit(self) -> str:
+        return self.planned.plan.unit
+
+    @property
+    def clock(self) -> Clock:
+        return self.query.clock
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        return self.query.streams
+
+    @property
+    def longest_event(self) -> int | None:
+        """No match is longer than the window, nor is what spoils one. Other strategies look at events that
+        are in no match."""
+        return self.program().window if self.query.strategy == SelectionStrategy.ANY_MATCH else None
+
+    @property
+    def evaluated(self) -> Iterator[Expr]:
+        yield from (output.expression for output in self.query.outputs)
+        yield from self.planned.residual
+        yield from (condition for role in self.planned.plan.roles for condition in role.conditions)
+        yield from (column.expression for column in self.planned.columns)
+        yield from (term for key in self.planned.keys for term, _ in key.terms)
+
+    def program(self) -> StreamedPattern:
+        return streamed_pattern(self.planned)
+
+    def rows(self) -> RowProjection:
+        if self.query.distinct:
+            refusal = UnsupportedNetwork(
+                "reading RETURN DISTINCT: a row stands for all matches equal to it, and there may always be "
+                "more",
+                self.span,
+            )
+            refusal.hint = f"leave out DISTINCT in {self.title}"
+            raise refusal
+        return rows_of_matches(self.planned)
+
+    def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
+        yield DerivedEvents(self.planned, stream, read.clock, longest).projection()
+
+    def schema(self) -> Iterator[tuple[str, ValueType]]:
+        yield from network_columns(self.planned)
+
+    def bounds(self, read: Mapping[str, float]) -> RowBounds:
+        window = self.program().window
+        if window is None:
+            return RowBounds(inf, inf)
+        # With RETURN COLLAPSED, lists reach a window back and forth from what matches have in common.
+        longest = 2 * window if self.query.collapsed else window
+        return RowBounds(longest, longest)
+
+    def delay_of_short(self, longest: int) -> float:
+        return inf
+
+    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+        refusal = UnsupportedNetwork(
+            f"{self.title} has a window of EVENTS, so it is not known when all of its matches have come",
+            self.span,
+        )
+        refusal.hint = f"give {self.title} a window of time, such as WITHIN 1 HOUR"
+        return refusal
+
+    @property
+    def key_types(self) -> tuple[DataType, ...]:
+        return tuple(map(key_type, self.planned.keys))
+
+    def key_title(self, number: int) -> str:
+        return f"the key {self.planned.keys[number].name} of `{self.name or self.query.pattern}`"
+
+    def key_columns(self, number: int) -> Mapping[int, str]:
+        return {0: self.planned.keys[number].name}
+
+    def key_read(self, number: int, stream: Stream) -> tuple[str, ...] | None:
+        types = [t.name for t in self.query.types if any(one.stream == stream.name for one in t.members)]
+        terms = [term for term, of in self.planned.keys[number].terms if set(of) & set(types)]
+        match [plain(term) for term in terms]:
+            case [e.Attribute(e.Variable(), name)]:
+                return (bare(name).casefold(),)
+        return None
+
+    def key_carried(self, column: str) -> int | None:
+        absent = frozenset(may_be_absent(self.planned.plan.steps))
+        match [output.expression for output in self.query.outputs if output.name.casefold() == column]:
+            case [e.Attribute(e.Variable(variable)) as returned] if variable not in absent:
+                term = renamed(returned, variable, EVENT)
+                own = set(types_of_variables(self.planned.plan).get(variable, ()))
+                for place, key in enumerate(self.planned.keys):
+                    if own and [plain(one) for one, of in key.terms if own & set(of)] == [term]:
+                        return place
+        return None
+
+
+# SELECT.
+
+
+@dataclass(frozen=True)
+class SelectNode(QueryNode):
+    """A SELECT of a network: one kernel runs all its operators."""
+
+    name: str | None
+    plan: NetworkPlan
+    span: Span | None = None
+
+    @property
+    def query(self) -> a.Algebra:
+        return self.plan.query
+
+    @property
+    def unit(self) -> str:
+        return self.plan.unit
+
+    @property
+    def clock(self) -> Clock:
+        return self.query.clock
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        return self.query.streams
+
+    @property
+    def streamed(self) -> StreamedNetwork:
+        assert self.plan.streamed is not None, "it is planned for streams"
+        return self.plan.streamed
+
+    @property
+    def instant(self) -> int:
+        return a.instant(self.clock) // LENGTHS[self.unit]
+
+    @property
+    def evaluated(self) -> Iterator[Expr]:
+        yield from ()  # what depends on a time zone is refused
+
+    def program(self) -> SnapshotNetwork:
+        assert self.streamed.kernel is not None, "a query that reads others has a kernel, and so has one read"
+        return self.streamed.kernel
+
+    def rows(self) -> RowProjection:
+        payload = zip(self.query.columns, self.query.root.payload, strict=False)
+        columns = [
+            ProjectedColumn(
+                column.name, ColumnValue("", self.streamed.columns[place_of(one)]), held_type(column.type)
+            )
+            for column, one in payload
+        ]
+        last = Apply("-", (ColumnValue("", "end"), Constant(self.instant)), "bigint")
+        columns += [
+            ProjectedColumn(START_NUMBER, ColumnValue("", "start"), "bigint"),
+            ProjectedColumn(END_NUMBER, last, "bigint"),
+        ]
+        return RowProjection(tuple(columns))
+
+    def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
+        for number, given in enumerate(self.streamed.inputs):
+            if given.read == stream:
+                yield self._input(number, given)
+
+    def _input(self, number: int, given: StreamedInput) -> RowProjection:
+        end = Apply("+", (ColumnValue("", END_NUMBER), Constant(self.instant)), "bigint")
+        times: tuple[tuple[str, Value], ...] = (("start", ColumnValue("", START_NUMBER)), ("end", end))
+        columns = [ProjectedColumn(name, value, "bigint") for name, value in times]
+        if len(self.streamed.inputs) > 1:
+            columns.append(ProjectedColumn(SOURCE, Constant(number), "int"))
+        for one, name in given.columns:
+            assert isinstance(one, e.Attribute), "of the results of another query, columns are read"
+            columns.append(ProjectedColumn(name, ColumnValue("", bare(one.name)), held_type(type_of(one))))
+        return RowProjection(tuple(columns))
+
+    def schema(self) -> Iterator[tuple[str, ValueType]]:
+        yield from (("start", "bigint"), ("end", "bigint"), (SOURCE, "int"))
+        for given in self.streamed.inputs:
+            yield from ((name, held_type(type_of(one))) for one, name in given.columns)
+
+    def bounds(self, read: Mapping[str, float]) -> RowBounds:
+        lengths = {
+            number: self._longest(given, read) + self.instant
+            for number, given in enumerate(self.streamed.inputs)
+        }
+        found = row_bounds(self.program().root, lengths)
+        return RowBounds(found.length - self.instant, found.delay)
+
+    def _longest(self, given: StreamedInput, read: Mapping[str, float]) -> float:
+        (stream,) = (node.stream for node in walk(given.operator) if isinstance(node, a.StreamSource))
+        if stream.producer is not None:
+            return read[stream.producer]
+        return 0 if stream.end is None else inf
+
+    def delay_of_short(self, longest: int) -> float:
+        """A row is emitted when the watermark reaches its end."""
+        return longest + self.instant
+
+    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+        refusal = UnsupportedNetwork(
+            f"{self.title} can be valid for any time, and is known when it ends; {reader.title} must know "
+            "what begins at a time soon after it",
+            self.span,
+        )
+        refusal.hint = (
+            f"read {self.title} by a PATTERN under SKIP TILL ANY MATCH with a window of time, which needs "
+            "nothing that lasts longer; or let it end: events in windows of time, which are not grouped"
+        )
+        return refusal
+
+    @cached_property
+    def _keys(self) -> tuple[MeetingKey, ...]:
+        return tuple(meeting_keys(self.program().root))
+
+    @cached_property
+    def _types(self) -> Mapping[tuple[int, str], Expr]:
+        inputs = enumerate(self.streamed.inputs)
+        return {(number, name): one for number, given in inputs for one, name in given.columns}
+
+    @property
+    def key_types(self) -> tuple[DataType, ...]:
+        return tuple(
+            type_of(self._types[number, name])
+            for key in self._keys
+            for number, name in list(key.inputs.items())[:1]
+        )
+
+    def key_title(self, number: int) -> str:
+        names = dict.fromkeys(self._keys[number].inputs.values())
+        return f"the key {', '.join(names)} of {self.title}"
+
+    def key_columns(self, number: int) -> Mapping[int, str]:
+        return {
+            place: column
+            for place, column in self._keys[number].inputs.items()
+            if self.streamed.inputs[place].read is None
+        }
+
+    def key_read(self, number: int, stream: Stream) -> tuple[str, ...] | None:
+        columns = []
+        for place, name in self._keys[number].inputs.items():
+            if self.streamed.inputs[place].read == stream:
+                attribute = self._types[place, name]
+                assert isinstance(attribute, e.Attribute), "of the results of another query, columns are read"
+                columns.append(bare(attribute.name).casefold())
+        return tuple(columns)
+
+    def key_carried(self, column: str) -> int | None:
+        payload = zip(self.query.columns, self.query.root.payload, strict=False)
+        names = [
+            self.streamed.columns[place_of(one)] for known, one in payload if known.name.casefold() == column
+        ]
+        keys = enumerate(self._keys)
+        return next((number for number, key in keys if names and key.carried.issuperset(names)), None)
+
+
+# The network.
+
+
+@dataclass(frozen=True)
+class StreamNetwork:
+    """Queries that run in one operator, and their program.
+
+    `buckets` has, for each query, the columns of what it reads from outside by which events are spread over
+    buckets: all that any query brings together have the same values there. None: there are no such columns,
+    and all events are in one bucket; `reason` says why."""
+
+    queries: tuple[QueryNode, ...]
+    program: NetworkProgram
+    buckets: tuple[Keys, ...] | None
+    reason: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What the columns are called where the last query has them."""
+        several = (names for one in reversed(self.buckets or ()) for names in one.values())
+        return next(several, ())
+
+
+def query_node(name: str | None, plan: QueryPlan | Exception | None, span: Span | None = None) -> QueryNode:
+    """The query of a network that has this plan; raises `UnsupportedNetwork` if it is none for a network."""
+    whose = f"`{name}`" if name else "the last query"
+    match plan:
+        case NetworkPlan():
+            return SelectNode(name, plan, span)
+        case StrategyPlan(plan=StreamPlan(planned, StreamedPattern())):
+            return PatternNode(name, planned, span)
+        case StrategyPlan():
+            what = "aggregates over matches, or imprecise times, where queries read queries"
+            raise UnsupportedNetwork(f"{what}: {whose}", span)
+    raise UnsupportedNetwork(f"MATCH_RECOGNIZE where queries read queries: {whose}", span)
+
+
+def common_unit(queries: Iterable[Match | a.Algebra | HostQuery]) -> str:
+    """The unit that holds the times of all streams that any of the queries reads from outside."""
+    units = []
+    for query in queries:
+        units += [stream_unit(one) for one in query.streams if one.producer is None and not one.is_relation]
+        if isinstance(query, a.Algebra):
+            units.append(network_unit(query))
+    return min(units, key=LENGTHS.__getitem__)
+
+
+def stream_network(queries: Sequence[QueryNode]) -> StreamNetwork:
+    """The network of queries that read each other, each after those that it reads; raises `UnsupportedQuery`.
+    All count times in one unit."""
+    units = {one.unit for one in queries}
+    if len(units) > 1:
+        raise UnsupportedNetwork(f"queries that count time in different units: {', '.join(sorted(units))}")
+    building = _NetworkBuilder({one.name: place for place, one in enumerate(queries) if one.name is not None})
+    for one in queries:
+        building.add(one, one is queries[-1])
+    zoned = any(is_zoned(expression) for one in queries for expression in one.evaluated)
+    program = NetworkProgram(tuple(building.nodes), zoned)
+    buckets = _buckets(queries, program)
+    if isinstance(buckets, str):
+        return StreamNetwork(tuple(queries), program, None, buckets)
+    return StreamNetwork(tuple(queries), program, buckets)
+
+
+class _NetworkBuilder:
+    """Makes the nodes of a network, each after those that it reads."""
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        self.places = places
+        self.queries: list[QueryNode] = []
+        self.nodes: list[NetworkNode] = []
+        self.bounds: dict[str, RowBounds] = {}
+
+    def add(self, one: QueryNode, is_last: bool) -> None:
+        rows = None if is_last else one.rows()
+        reads, lag = [], 0
+        for stream in one.read:
+            place = self.places[stream.producer or ""]
+            read = self.queries[place]
+            _check_clocks(one, stream, read)
+            delay, longest = self._delay(one, read)
+            reads += [NodeReading(place, made) for made in one.events(stream, read, longest)]
+            lag = max(lag, self.nodes[place].lag + delay)
+        schema = tuple(one.schema()) if reads else ()
+        self.nodes.append(NetworkNode(one.name or "", one.program(), lag, rows, tuple(reads), schema))
+        self.queries.append(one)
+        if one.name is not None:
+            self.bounds[one.name] = one.bounds({name: known.length for name, known in self.bounds.items()})
+
+    def _delay(self, reader: QueryNode, read: QueryNode) -> tuple[int, int | None]:
+        """How much later than the watermark the rows of a query have come: those that start so much before
+        it, or earlier, are known. And how long rows may be, if only those so short are known by then."""
+        whole, longest = self.bounds[read.name or ""].delay, reader.longest_event
+        short = inf if longest is None else read.delay_of_short(longest)
+        if min(whole, short) == inf:
+            raise read.without_bound(reader)
+        return (int(whole), None) if whole <= short else (int(short), longest)
+
+
+def _check_clocks(one: QueryNode, stream: Stream, read: QueryNode) -> None:
+    if stream.query is None:
+        raise UnsupportedNetwork(f"reading the result of `{read.name}` as a table", one.span)
+    if one.clock.type == TIMESTAMP and read.clock.type in (DATE, TIMESTAMP_NTZ):
+        raise UnsupportedNetwork(
+            f"`{read.name}` has times of type {read.clock.type}, which are instants only in a time zone",
+            read.span,
+        )
+
+
+# Where events meet: the columns by which they can be spread over buckets.
+
+MOST_KEYS = 4
+
+
+def _buckets(queries: Sequence[QueryNode], program: NetworkProgram) -> tuple[Keys, ...] | str:
+    """For each query the columns that hold the same keys; or why there are none."""
+    chosen: list[dict[int, tuple[str, ...]]] = [{} for _ in queries]
+    last = queries[-1]
+    text = last.query.pattern if isinstance(last, PatternNode) else last.title.strip("`")
+    why, count = f"`{text}` has no key", 0
+    for number in range(len(last.key_types)):
+        if isinstance(last, PatternNode) and (distinct := last.program().distinct) is not None:
+            name = last.planned.keys[number].name
+            if name not in distinct.keys:
+                why = f"rows that are equal may have different keys {name}"
+                continue
+        traced = _traced(queries, number)
+        if isinstance(traced, str):
+            why = traced
+            continue
+        for own, one, key in zip(chosen, queries, traced, strict=True):
+            for input, column in one.key_columns(key).items():
+                own[input] = (*own.get(input, ()), column)
+        count += 1
+        if count == MOST_KEYS:
+            break
+    return tuple(chosen) if count else why
+
+
+def _traced(queries: Sequence[QueryNode], number: int) -> list[int] | str:
+    """The number of the key of each query that equals this key of the last one; or why there is none."""
+    places = {query.name: place for place, query in enumerate(queries) if query.name is not None}
+    found: list[int | None] = [None] * len(queries)
+    found[-1] = number
+    for place in range(len(queries) - 1, -1, -1):
+        one, own = queries[place], found[place]
+        if own is None:
+            return f"what `{one.name}` finds is read without a key"
+        for stream in one.read:
+            at = places[stream.producer or ""]
+            read = queries[at]
+            for column in one.key_read(own, stream) or ("",):
+                key = read.key_carried(column)
+                if key is None:
+                    return f"{one.key_title(own)} is no key of `{read.name}`"
+                if found[at] not in (None, key):
+                    return f"`{read.name}` is read by two of its keys"
+                found[at] = key
+    kinds = {one.key_types[key or 0] for one, key in zip(queries, found, strict=True)}
+    if len(kinds) > 1:
+        return "the keys of the queries have different types"
+    return [key or 0 for key in found]
