@@ -336,9 +336,9 @@ def test_every_kind_of_query_over_streams(
             "Spark no: this query would keep ever more rows of the stream: `B+` may take any number",
         ),
         (
-            "CREATE QUERY P AS PATTERN SEQ(Home h, Checkout o) WITHIN 1 HOUR RETURN h.user AS user;"
+            "CREATE QUERY P AS PATTERN SEQ(Home h, Checkout o) WITHIN 9 EVENTS RETURN h.user AS user;"
             "SELECT p.user FROM P WINDOW(TIME 1 MINUTE) p;",
-            "Spark not yet, over streams: a SELECT that reads the results of `P`",
+            "Spark not yet, over streams: `P` has a window of EVENTS",
         ),
     ],
 )

@@ -238,6 +238,19 @@ def test_explain_shows_the_operator(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert f"buckets    {buckets}" in shown
 
 
+def test_explain_shows_a_select_in_the_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.neel"
+    script.write_text(
+        f"{STREAM}CREATE QUERY P AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id AS id;\n"
+        "SELECT p.id AS id, count(*) AS n FROM P WINDOW(TIME 9 SECONDS) AS p GROUP BY p.id;"
+    )
+    assert main(["explain", "--streaming", str(script)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "One for this query and P. The watermark of this query is 5 SECONDS behind" in shown
+    assert "buckets 16, by id, which all queries share." in shown
+    assert "kept What is below for another 9 SECONDS. Results of P until they end." in shown
+
+
 def test_every_query_needs_a_window() -> None:
     with pytest.raises(UnboundedState):
         network(

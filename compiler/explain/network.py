@@ -210,8 +210,11 @@ def explained_network(
 
 
 def relations_alone(plan: NetworkPlan) -> tuple[Let, ...]:
-    """The relations of a network, as if it read streams of these names."""
+    """The relations of a network, as if it read streams of these names; none where it is a part of one
+    operator with the queries that it reads."""
     query = plan.query
+    if plan.streamed is not None and any(one.read is not None for one in plan.streamed.inputs):
+        return ()
     units = {stream.query: plan.unit for stream in query.streams if stream.query}
     sources = StreamRelations({stream.name: stream.name for stream in query.streams}, units)
     if plan.streamed is not None:

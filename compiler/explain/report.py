@@ -339,13 +339,15 @@ def written_queries(script: Script, program: Program) -> list[QueryText]:
     ]
 
 
-def _network(queries: Sequence[PlannedQuery]) -> StreamNetwork | None:
-    """Queries that read each other over streams without end; None if one operator cannot run them."""
-    try:
-        nodes = [query_node(one.named.name, one.plan, one.named.span) for one in queries]
-        return stream_network(nodes) if len(nodes) > 1 else None
-    except UnsupportedQuery:
+def _network(queries: Sequence[PlannedQuery]) -> StreamNetwork | UnsupportedQuery | None:
+    """Queries that read each other over streams without end; why one operator cannot run them; None if there
+    is but one."""
+    if len(queries) == 1:
         return None
+    try:
+        return stream_network([query_node(one.named.name, one.plan, one.named.span) for one in queries])
+    except UnsupportedQuery as refusal:
+        return refusal
 
 
 def report(
@@ -383,21 +385,24 @@ def report(
         streamed[place] = one
         if place not in places:
             continue
+        network = _network([streamed[at] for at in program.needed([place])]) if streaming else None
+        if isinstance(network, UnsupportedQuery) and not isinstance(plan, UnsupportedQuery):
+            plan = network
         if isinstance(query, HostQuery):
             assert isinstance(plan, HostPlan | UnsupportedQuery)
             hosts.append(explained_host(text.name, text.text, query, plan, streaming))
             continue
         if isinstance(query, Algebra):
             assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
-            networks.append(
-                explained_network(text.name, text.text, query, choice, plan, statistics, streaming)
-            )
+            shown = explained_network(text.name, text.text, query, choice, plan, statistics, streaming)
+            if isinstance(network, StreamNetwork) and isinstance(plan, NetworkPlan):
+                shown = replace(shown, streaming=with_network(shown.streaming, network, plan.buckets))
+            networks.append(shown)
             continue
         assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
         explanation = explained(text.name, text.text, choice, plan, statistics, lints, streaming)
-        network = _network([streamed[at] for at in program.needed([place])]) if streaming else None
-        if network is not None and isinstance(plan, StrategyPlan):
+        if isinstance(network, StreamNetwork) and isinstance(plan, StrategyPlan):
             notes = with_network(explanation.streaming, network, plan.buckets)
             explanation = replace(explanation, streaming=notes)
         found.append(explanation)
