@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neelc.runtime.columns import FIRST_TIME, Ints
-from neelc.runtime.failures import MEMORY, STATE, FailureDetails, KernelFailure
+from neelc.runtime.failures import MEMORY, NULL_TIME, STATE, FailureDetails, KernelFailure
 from neelc.runtime.worker import Batches, BatchFunction
 
 # What kernels for streams are.
@@ -128,6 +128,8 @@ def called(
     """Call the kernel with rows as they come, late ones among them. Watermarks do not fall."""
     now = max(before, now)
     batches = [batch for batch in rows if batch.num_rows]
+    if any(batch["start"].null_count for batch in batches):  # it would be counted as late
+        raise KernelFailure(FailureDetails(NULL_TIME, "an event has no start"))
     on_time = [batch.filter(pc.greater(batch["start"], now)) for batch in batches]
     on_time = [batch for batch in on_time if batch.num_rows]
     step = program.kernel.advance(memory, on_time, WatermarkMove(before, now))

@@ -76,6 +76,11 @@ def small_disk(place: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+def resize_disk(place: Path, size: str) -> None:
+    """Give a file system of `small_disk` another size."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(place)], check=True)
+
+
 def python_without_neelc(place: Path) -> Path:
     """A Python with the packages of this one, but no neelc: links of editable packages are not followed."""
     packages = sysconfig.get_paths()["purelib"]

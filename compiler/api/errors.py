@@ -38,7 +38,8 @@ _MESSAGES = {
         "memory for it; with fewer tasks at a time, as in local[1], there is more for each"
     ),
     "No space left on device": (
-        "no space left on a disk: that of the output, or that of Spark's own files (spark.local.dir)"
+        "no space left on a disk: that of the output, of the checkpoint, or of Spark's own files "
+        "(spark.local.dir)"
     ),
 }
 
@@ -101,6 +102,14 @@ def _unreadable(text: str, file: str) -> Cause:
 def causes_in(text: str) -> list[str]:
     """What the causes of one of Java's exceptions say, the first cause last."""
     return re.findall(r"^Caused by: [\w.$]+: (.*)$", text, re.MULTILINE)
+
+
+def with_causes(exception: BaseException) -> str:
+    """What an exception says, and what its causes in Java say: those of a streaming query are not in its text
+    unless spark.sql.pyspark.jvmStacktrace.enabled is set."""
+    text, stack = without_plan(str(exception)), getattr(exception, "_stackTrace", None) or ""
+    causes = [line for line in stack.splitlines() if line.startswith("Caused by: ") and line not in text]
+    return "\n".join([text, *causes])
 
 
 def without_plan(text: str) -> str:
@@ -281,7 +290,7 @@ def explain_failure(exception: BaseException) -> NeelRunError | None:
     A query's DataFrame is one of Spark's: what fails when it runs raises Spark's exception, with a stack of
     all that was between. This finds the sentence of neelc in it.
     """
-    text = without_plan(str(exception))
+    text = with_causes(exception)
     facts = parse_failure(text)
     reported = _REFUSAL.search(text)
     if facts is not None:
