@@ -318,7 +318,7 @@ def test_every_kind_of_query_over_streams(
     assert section.endswith(expected)
     assert main(["explain", "--streaming", "--format", "json", str(script)]) == 0
     record = json.loads(capsys.readouterr().out)
-    (found,) = (*record["queries"], *record["networks"], *record["rows"])
+    (found,) = [one for kind in ("queries", "networks", "rows") for one in record[kind]]
     assert [note["label"] for note in found["streaming"]][:2] == ["watermark", "emitted"]
     assert main(["explain", "--streaming", "--format", "html", str(script)]) == 0
     assert "90 SECONDS (WATERMARK in the script)" in capsys.readouterr().out

@@ -536,8 +536,7 @@ class StreamRun:
     matches_shown = 0
 
     def _farewell(self, is_stopped: bool) -> str:
-        counted = f"{self.matches:,} match{'' if self.matches == 1 else 'es'} in {self.batches:,} micro-batch"
-        counted += "" if self.batches == 1 else "es"
+        counted = f"{_counted(self.matches, 'match')} in {_counted(self.batches, 'micro-batch')}"
         if self.options.checkpoint is None:
             return counted
         again = f"the same command goes on from {self.options.checkpoint}"
@@ -609,11 +608,21 @@ def line_of(numbers: BatchNumbers) -> str:
     >>> print(line_of(BatchNumbers(7, "", 25_000, 0.2, 340, 3, 12_300_000, 100.0, 110.0)))
     batch 7: 25,000 events (125,000/s), 340 matches, 3 late, state 12.3 MB, watermark 10 s behind
     """
-    words = [f"{numbers.events:,} events ({numbers.speed:,.0f}/s)", f"{numbers.matches:,} matches"]
+    words = [f"{_counted(numbers.events, 'event')} ({numbers.speed:,.0f}/s)"]
+    words.append(_counted(numbers.matches, "match"))
     words += [f"{numbers.late:,} late", f"state {numbers.state / 1e6:.1f} MB"]
     if numbers.lag is not None:
         words.append(f"watermark {numbers.lag:,.0f} s behind")
     return f"batch {numbers.batch}: {', '.join(words)}"
+
+
+def _counted(count: int, what: str) -> str:
+    """
+    >>> _counted(1, "match"), _counted(1200, "match"), _counted(0, "event")
+    ('1 match', '1,200 matches', '0 events')
+    """
+    plural = "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{'' if count == 1 else plural}"
 
 
 class StreamLine:

@@ -70,7 +70,7 @@ def _stop_and_go_on(directory: Path, kafka: Any, jars: str) -> None:
     with said.open("wb") as file:
         command = [sys.executable, "-m", "neelc", *call]
         running = subprocess.Popen(command, cwd=directory, stderr=file, stdout=subprocess.PIPE)
-        awaited(said, "1 matches", running)
+        awaited(said, "1 match", running)
         assert 'http-equiv="refresh"' in (directory / "page.html").read_text()
         kafka.produce("bank", [event(4, "Login", 9), event(5, "Withdraw", 9)])
         awaited(said, "2 events", running)

@@ -97,7 +97,7 @@ def test_a_later_run_goes_on_from_the_checkpoint(neelc: Here) -> None:
     assert rows(written(neelc.directory / "alerts")) == FOUND
     neelc.write("in/b.json", lines(LATER))
     done = neelc(*run)
-    assert done.status == 0 and "1 matches, 1 late" in done.err, done.err
+    assert done.status == 0 and "1 match, 1 late" in done.err, done.err
     assert rows(written(neelc.directory / "alerts")) == [*FOUND, *FOUND_LATER]
     refused = neelc(*(word.replace("state", "other") for word in run))
     assert refused.status == 2 and "it holds rows of a run with another checkpoint" in refused.err
@@ -160,7 +160,7 @@ def test_from_kafka_to_kafka(neelc: Here, kafka: Broker) -> None:
     assert rows(kafka.consume("alerts", 1)) == FOUND
     kafka.produce("bank", LATER)
     done = neelc(*run, "--out", f"{kafka.url('alerts')},key=account")
-    assert done.status == 0 and "1 matches, 1 late" in done.err, done.err
+    assert done.status == 0 and "1 match, 1 late" in done.err, done.err
     assert rows(kafka.consume("alerts", 1)) == sorted([*FOUND, *FOUND_LATER])
 
 
