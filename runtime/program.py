@@ -838,8 +838,8 @@ class MatchGrouping:
 class StreamedPattern:
     """A program whose matches are emitted as soon as they are sure; of those that belong together, the first
     that is sure, if they are to be `distinct`. No match is longer than `window`, a time of the program's
-    clock, or holds more than `events`: one of them is not None. `single`: a match is one event, and sure when
-    that comes, so nothing is kept."""
+    clock, or holds more than `events`: one of them is not None, unless it is `single`. Then a match is one
+    event, and sure when that comes, so nothing is kept."""
 
     program: PatternProgram
     emission: Emission = Emission()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from generate.stream_networks import RARE, rare_script
+from generate.stream_networks import STREAM as STREAMS
 from in_kernel import planned_for
 from in_network import bound_script, outside_events, outside_rows, planned_network, run_network
 from in_stream import FAR
@@ -292,3 +293,30 @@ def test_case_of_a_network_of_three() -> None:
     moments = [*(([event], -1) for event in reversed(events)), ([], FAR)]
     found = [row for _, row in run_network(planned, outside_rows(planned, events), moments)]
     assert found == run(program, {"S": rows})[-1][1].rows == [(1, 4, 1, 4)]
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        "CREATE QUERY P AS PATTERN A a WHERE a.x > 0 RETURN a.id AS id; "
+        "PATTERN SEQ(P p, B b) WHERE p.id = b.id WITHIN 9 SECONDS RETURN b.t;",
+        "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 9 SECONDS RETURN a.id AS id; "
+        "PATTERN P p RETURN p.id;",
+        "CREATE QUERY P AS SELECT a.id AS id FROM L WINDOW(TIME 3 SECONDS) AS a; "
+        "PATTERN P p FROM P RETURN p.id;",
+    ],
+)
+def test_single_events_need_no_window_in_a_network(queries: str) -> None:
+    tally = NetworkTally()
+    check_text(7, f"{STREAMS}{queries}", tally, 12)
+    assert (tally.pairs, tally.broken) == (12, []) and tally.with_rows > 3, tally.refused
+
+
+def test_single_events_that_last_are_read_with_a_window() -> None:
+    with pytest.raises(UnsupportedNetwork, match="`P` has no WITHIN, so it is not known"):
+        planned_network(
+            bound_script(
+                f"{STREAMS}CREATE QUERY P AS PATTERN L l RETURN l.id AS id;"
+                "PATTERN SEQ(P p, A a) WITHIN 9 SECONDS RETURN a.t;"
+            )
+        )

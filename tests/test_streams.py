@@ -71,6 +71,7 @@ def test_random_rows_that_are_distinct_or_aggregated_are_the_same() -> None:
         # One event alone needs no window.
         ("A a", ["A1", "@4", "A5 B6"], ["A1", "", "A5"]),
         ("OR(A a, B b)", ["A1", "A1 B2", "@9"], ["A1", "A1 | B2", ""]),
+        ("A a WITHIN 3", ["A1", "A5"], ["A1", "A5"]),
         # A negation between two events: when all before the second have come.
         ("SEQ(A a, !X x, B b) WITHIN 9", ["A1 B5", "@3", "@4"], ["", "", "A1 B5"]),
         ("SEQ(A a, !X x, B b) WITHIN 9", ["A1 B5", "@2 X3", "@9"], ["", "", ""]),

@@ -83,8 +83,7 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     query, program = planned.query, planned.program
     emission = emission_of(query, program)
     is_one = _is_one_event(query.pattern) and emission.is_immediate and not emission.compared
-    width, counted = (0, False) if is_one else _width(query, planned.plan.unit)
-    window, events = (None, width) if counted else (width, None)
+    window, events = _extent(planned, is_one)
     if query.collapsed and not _has_single_event(query.pattern):
         refusal = EndlessGroups(
             "a row of RETURN COLLAPSED would never be complete: the pattern has no single event, so all "
@@ -112,6 +111,16 @@ def streamed_imprecise(planned: KernelPlan) -> StreamedImprecise:
         what = "a window of EVENTS" if counted else "RETURN DISTINCT or aggregates over matches"
         raise UnsupportedQuery(f"{what} with imprecise times over a stream without end")
     return StreamedImprecise(program, width)
+
+
+def _extent(planned: KernelPlan, is_one: bool) -> tuple[int | None, int | None]:
+    """The longest time of a match, or the most events of it. One event needs no WITHIN; if it lasts, it may
+    last any time, which says nothing of when rows that are distinct have come."""
+    query = planned.query
+    if is_one and query.within is None and not (planned.program.lasting and query.distinct):
+        return (None if planned.program.lasting else 0), None
+    width, counted = _width(query, planned.plan.unit)
+    return (None, width) if counted else (width, None)
 
 
 def _width(query: Match, unit: str) -> tuple[int, bool]:
