@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from neelc.runtime.values.types import ValueType
 
 if TYPE_CHECKING:
+    from neelc.runtime.kernels.rows.program import StreamedRows
     from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
 
 Condition = TypeVar("Condition", covariant=True)
@@ -962,7 +963,7 @@ class NetworkNode:
     come. With `reads`, `schema` are the columns of its events, wherever they come from."""
 
     name: str
-    program: StreamedPattern | SnapshotNetwork
+    program: StreamedPattern | SnapshotNetwork | StreamedRows
     lag: int = 0
     rows: RowProjection | None = None
     reads: tuple[NodeReading, ...] = ()

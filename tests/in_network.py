@@ -10,15 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+from in_rows import column as clause_column
+from in_rows import mask
 from in_stream import FAR, Arrival, arrived
 
 from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.reference import executable
 from neelc.engines.streaming.network_plan import (
     Keys,
     PatternNode,
     QueryNode,
+    RecognizeNode,
     SelectNode,
     StreamNetwork,
     common_unit,
@@ -63,7 +67,8 @@ from neelc.tools.cases.streaming import as_spark_has_it, key, raw_values, roles
 
 def bound_script(text: str) -> Program:
     source = Source(text)
-    return bind(parse(source), source)
+    program = bind(parse(source), source)
+    return executable(program, range(len(program.queries)), source)
 
 
 def planned_network(program: Program) -> StreamNetwork:
@@ -131,6 +136,9 @@ def outside_rows(
         if isinstance(one, PatternNode):
             inputs.append((number, 0))
             found.append(_rows(one, events, number))
+        elif isinstance(one, RecognizeNode):
+            inputs.append((number, 0))
+            found.append(_clause_rows(one, events, number))
         elif isinstance(one, SelectNode):
             for input, given in enumerate(one.streamed.inputs):
                 if given.read is None:
@@ -164,6 +172,20 @@ def _select_rows(
     if len(one.streamed.inputs) > 1:
         arrays[SOURCE] = pa.array([input] * len(rows), pa.int32())
     return pa.table({**arrays, NODE: pa.array([number] * len(rows), pa.int32())}), places
+
+
+def _clause_rows(one: RecognizeNode, events: Sequence[ReferenceEvent], number: int) -> Found:
+    """What Spark computes of each row for a clause."""
+    own = [event for event in events if event.stream == one.clause.bound.reads]
+    rows, plan = [event.attributes for event in own], one.clause.plan
+    arrays = {NODE: pa.array([number] * len(own), pa.int32())}
+    arrays["start"] = pa.array([event.start // LENGTHS[one.unit] for event in own], pa.int64())
+    for name in one.program().columns:
+        if name == "bits":
+            arrays[name] = pa.array([mask(plan, [row], 0) for row in rows], pa.int64())
+        elif name != "start":
+            arrays[name] = clause_column(plan, name, rows)
+    return pa.table(arrays), {event: [place] for place, event in enumerate(own)}
 
 
 def _of_one_event(
@@ -255,7 +277,7 @@ def run_network(
     only if the one before has asked for it."""
     stream = StreamProgram(NetworkStream(network.program))
     last = network.queries[-1]
-    shown = rows_of_matches(last.planned) if isinstance(last, PatternNode) else last.rows()
+    shown = rows_of_matches(last.planned) if isinstance(last, PatternNode) else last.rows(last.streams[0])
     memory, wake = memory_to_bytes(StreamMemory(), FIRST_TIME), None
     found: list[tuple[int, tuple[object, ...]]] = []
     for batch, now in moments:
@@ -286,6 +308,8 @@ def _counts_events(one: QueryNode) -> bool:
     """Whether something is kept until other events come, however long that takes."""
     if isinstance(one, PatternNode):
         return one.program().window is None
+    if isinstance(one, RecognizeNode):
+        return bool(one.program().behind or one.program().remembers_keys)
     return isinstance(one, SelectNode) and any(
         isinstance(node, a.CountWindow) for node in walk(one.query.root)
     )

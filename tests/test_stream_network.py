@@ -159,6 +159,41 @@ def test_what_has_no_end_is_not_read_where_it_would_be_waited_for() -> None:
     assert network(points, strict).program.nodes[-1].lag == 0
 
 
+# MATCH_RECOGNIZE.
+
+ROWS = (
+    "CREATE QUERY Rise TIMESTAMP BY {time} UNIT SECONDS AS SELECT * FROM S MATCH_RECOGNIZE (ORDER BY t, kind"
+    " MEASURES FIRST(A.t) AS since, LAST(B.t) + 1 AS later, count(*) AS n PATTERN (A B+){within}"
+    " DEFINE A AS A.kind = 'A', B AS B.kind = 'B')"
+)
+RISE = ROWS.format(time="since", within=" WITHIN 5 SECONDS")
+AFTER_RISE = "PATTERN SEQ(Rise r, !D d, C c) WITHIN 9 SECONDS RETURN r.n AS n, r.ts AS ts, c.t AS c"
+
+
+def test_a_pattern_reads_match_recognize() -> None:
+    """A row that does not go on decides the match, else WITHIN does: when all rows up to 6 have come."""
+    ended = emitted([RISE, AFTER_RISE], [([(1, "A"), (2, "B"), (3, "C")], 0), *moving(2, 3, 6, 7, 8)])
+    assert ended == [(7, (2, 1, 3))]
+    spoiled = [([(1, "A"), (2, "B"), (3, "D"), (4, "C")], 0), *moving(20)]
+    assert emitted([RISE, AFTER_RISE], spoiled) == []
+    assert network(RISE, AFTER_RISE).program.nodes[-1].lag == 5
+
+
+@pytest.mark.parametrize(
+    ("rise", "message"),
+    [
+        (ROWS.format(time="later", within=" WITHIN 5 SECONDS"), "`later` is not that of a row of its match"),
+        (ROWS.format(time="since", within="").replace("B+", "B{1,3}"), "no time in which its matches are"),
+        (RISE.replace("PATTERN", "ALL ROWS PER MATCH PATTERN"), "more than a clause with its WHERE"),
+        (RISE.replace("SELECT *", "SELECT DISTINCT since"), "more than a clause with its WHERE"),
+    ],
+)
+def test_rows_without_a_bound_on_their_time_are_not_read(rise: str, message: str) -> None:
+    with pytest.raises(UnsupportedNetwork, match=message) as refusal:
+        network(rise, "PATTERN SEQ(Rise r, C c) WITHIN 9 SECONDS RETURN c.t")
+    assert refusal.value.hint
+
+
 # Keys.
 
 

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
+from neelc.runtime.kernels.rows.stream import RowStream
 from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
 from neelc.runtime.kernels.snapshots.stream import SnapshotStream
 from neelc.runtime.program import (
@@ -87,6 +88,8 @@ class NetworkStream:
                 return PatternStream(pattern, self.most_matches, self.functions)
             case SnapshotNetwork() as network:
                 return SnapshotStream(network, self.most_matches)
+            case rows:
+                return RowStream(rows, self.time_zone)
 
 
 def network_stream(

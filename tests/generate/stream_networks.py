@@ -129,19 +129,47 @@ def select(random: Random, names: list[str], must_read: bool = False) -> str:
     )
 
 
+DEFINITIONS = ("B.x > PREV(B.x)", "B.kind <> A.kind", "B.x >= A.x", "B.s = 'u' OR B.y IS NULL")
+
+
+def clause(random: Random) -> str:
+    """A MATCH_RECOGNIZE over the stream S, and the times that it declares."""
+    keys = random.choice(("PARTITION BY id ", "PARTITION BY id ", ""))
+    own = "" if keys else ", LAST(A.id) AS id"
+    skip = random.choice(("", "", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO LAST B"))
+    where = random.choice(("", "", " WHERE n > 1", " WHERE s <> 'v' AND x IS NOT NULL"))
+    end, within = random.choice((" END BY until", "")), random.randint(2, 6)
+    start = random.choice(("FIRST(A.t)", "LAST(t)", "FIRST(B.t)"))
+    pattern = random.choice(("A B+", "A B", "A X* B", "A B{1,3} C"))
+    third = ", C AS C.x < 3" if "C" in pattern else ""
+    return (
+        f"TIMESTAMP BY since UNIT SECONDS{end} AS SELECT id, x, y, s, n + 1 AS n, since, until, x + n AS more"
+        f" FROM S MATCH_RECOGNIZE ({keys}ORDER BY t, kind, id, x, y, s"
+        f" MEASURES {start} AS since, LAST(t) AS until, LAST(B.x) + 1 AS x, FIRST(A.y) AS y, max(B.s) AS s,"
+        f" {random.choice(('count(*)', 'count(B.x)', 'CAST(sum(x) AS BIGINT)', 'MATCH_NUMBER()'))} AS n{own}"
+        f" ONE ROW PER MATCH {skip} PATTERN ({pattern})"
+        f" WITHIN {within} SECONDS DEFINE A AS A.kind IN ('A', 'C'), B AS {random.choice(DEFINITIONS)}"
+        f"{third}){where}"
+    )
+
+
 def mixed_script(random: Random) -> str:
-    """Two or three queries, PATTERN and SELECT; the last has no name, and reads one before."""
+    """Two or three queries, PATTERN, SELECT and MATCH_RECOGNIZE; the last has no name, and reads one
+    before."""
     names: list[str] = []
     text, keyed = STREAM, random.random() < 0.4
     kinds = [random.choice("PS") for _ in range(random.choice((2, 2, 3)))]
     if len(set(kinds)) == 1:
         kinds[0] = "P" if kinds[0] == "S" else "S"
+    if random.random() < 0.4:
+        kinds[0] = "R"
     for number, kind in enumerate(kinds):
         is_last = number == len(kinds) - 1
         body = (
             select(random, names, is_last) if kind == "S" else query(random, names, keyed, must_read=is_last)
         )
-        text += f"{body};\n" if is_last else f"CREATE QUERY N{number} AS {body};\n"
+        body = clause(random) if kind == "R" else body if is_last else f"AS {body}"
+        text += f"{body};\n" if is_last else f"CREATE QUERY N{number} {body};\n"
         names.append(f"N{number}")
     return text
 

@@ -169,3 +169,25 @@ def test_a_select_reads_a_pattern(spark: Any, tmp_path: Path) -> None:
         assert sum(expected.values()) > 8
         data = written(spark, rows, tmp_path, 3)
         assert streamed(spark, SELECT_OF_PATTERN, data, tmp_path / "checkpoint") == expected
+
+
+OF_ROWS = f"""{DECLARED}
+CREATE QUERY Falls TIMESTAMP BY since END BY until AS
+SELECT id, since, until, total, bottom + 1 AS above FROM S MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY t
+  MEASURES FIRST(A.t) AS since, LAST(t) AS until, sum(B.price) AS total, LAST(B.x) AS bottom
+  ONE ROW PER MATCH AFTER MATCH SKIP TO NEXT ROW PATTERN (A B+) WITHIN 6 SECONDS DEFINE B AS B.x < PREV(B.x)
+) WHERE total > 3;
+CREATE QUERY Load AS SELECT f.id AS id, count(*) AS n FROM Falls WINDOW(TIME 3 SECONDS) AS f GROUP BY f.id;
+PATTERN SEQ(Falls f, !D d, Load p) WHERE [id] WITHIN 20 SECONDS
+RETURN f.id, f.since, f.until, f.total, f.above, f.te, p.n, p.ts AS began
+"""
+
+
+def test_queries_read_match_recognize(spark: Any, tmp_path: Path) -> None:
+    rows = events(240, 5)
+    with set_to(spark, **SETTINGS):
+        expected = counted(neelc.sql(spark, OF_ROWS, S=frame(spark, rows)))
+        assert sum(expected.values()) > 8
+        data = written(spark, rows, tmp_path, 3)
+        assert streamed(spark, OF_ROWS, data, tmp_path / "checkpoint") == expected

@@ -15,6 +15,7 @@ from neelc.engines.spark.correlations import RelationBuilder
 from neelc.engines.spark.kernel import kernel_schema
 from neelc.engines.spark.relations import Extend, KernelOnStream, Let
 from neelc.engines.spark.results import results
+from neelc.engines.spark.rows import RowRelations
 from neelc.engines.spark.scans import StreamRelations, free, scans, variable_name
 from neelc.engines.streaming.algebra import (
     select_identity,
@@ -22,7 +23,14 @@ from neelc.engines.streaming.algebra import (
     select_results,
     select_schema,
 )
-from neelc.engines.streaming.network_plan import Keys, PatternNode, QueryNode, SelectNode, StreamNetwork
+from neelc.engines.streaming.network_plan import (
+    Keys,
+    PatternNode,
+    QueryNode,
+    RecognizeNode,
+    SelectNode,
+    StreamNetwork,
+)
 from neelc.engines.streaming.pattern import (
     METRICS,
     bucket,
@@ -31,6 +39,7 @@ from neelc.engines.streaming.pattern import (
     observed_streams,
     scan_request,
 )
+from neelc.engines.streaming.rows import clause_identity, clause_inputs
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.runtime.program import NODE, StreamedPattern
@@ -97,6 +106,11 @@ def _inputs(
         writer = NetworkWriter(emitting, one.plan)
         own = list(select_inputs(writer, one.streamed, keys, buckets, ((str(number), NODE),)))
         return own, emitting.lets
+    if isinstance(one, RecognizeNode):
+        source = sources.names[one.clause.bound.reads or ""]
+        rows = RowRelations(one.clause.plan, source, "", taken)
+        lets = list(clause_inputs(one.clause, rows, keys.get(0, ()), buckets, ((str(number), NODE),)))
+        return [lets[-1].name], lets
     assert isinstance(one, PatternNode)
     if not one.outside:
         return [], []
@@ -119,6 +133,9 @@ def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]
         what = f" of {one.name}" if one.name else ""
         if isinstance(one, SelectNode):
             yield from select_identity(one.plan, one.streamed, what or " of the last query")
+            continue
+        if isinstance(one, RecognizeNode):
+            yield from clause_identity(one.clause, what)
             continue
         assert isinstance(one, PatternNode) and isinstance(node.program, StreamedPattern)
         query = one.query

@@ -24,9 +24,10 @@ from neelc.algebra.plan.streamed import (
     row_bounds,
 )
 from neelc.algebra.rules.rule import place_of
+from neelc.errors import NeelError
 from neelc.ir import algebra as a
 from neelc.ir import expressions as e
-from neelc.ir.bound_rows import HostQuery
+from neelc.ir.bound_rows import HostQuery, SimpleQuery
 from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
 from neelc.ir.node import walk
@@ -34,8 +35,8 @@ from neelc.ir.program import Clock, Match, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.regions import plain
-from neelc.pattern.plan.blocks import renamed
-from neelc.pattern.plan.columns import EVENT, network_unit, stream_unit
+from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
+from neelc.pattern.plan.columns import EVENT, network_unit, stream_unit, width_of
 from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan import types_of_variables
@@ -51,6 +52,10 @@ from neelc.pattern.plan.stream_network import (
     network_columns,
     rows_of_matches,
 )
+from neelc.rows.bind.simple import understood
+from neelc.rows.plan.plan import ClausePlan, HostPlan, time_unit
+from neelc.rows.plan.streams import ClauseValues
+from neelc.runtime.kernels.rows.program import StreamedRows, sight
 from neelc.runtime.kernels.snapshots.program import SOURCE, SnapshotNetwork
 from neelc.runtime.program import (
     Apply,
@@ -65,8 +70,8 @@ from neelc.runtime.program import (
     Value,
 )
 from neelc.runtime.values.types import ValueType
-from neelc.scalar.type_of import is_zoned, type_of
-from neelc.source import Span
+from neelc.scalar.type_of import DATETIMES, is_zoned, type_of, value_type
+from neelc.source import Source, Span
 
 Keys = Mapping[int, tuple[str, ...]]
 """The columns of keys, for each of the inputs that a query reads from outside. A PATTERN has one."""
@@ -117,11 +122,11 @@ class QueryNode(ABC):
         """What workers may evaluate of it."""
 
     @abstractmethod
-    def program(self) -> StreamedPattern | SnapshotNetwork: ...
+    def program(self) -> StreamedPattern | SnapshotNetwork | StreamedRows: ...
 
     @abstractmethod
-    def rows(self) -> RowProjection:
-        """What makes rows of results."""
+    def rows(self, stream: Stream) -> RowProjection:
+        """What makes rows of results, for queries that read them as this stream."""
 
     @abstractmethod
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
@@ -143,7 +148,7 @@ class QueryNode(ABC):
         """The same delay, of rows that last no longer than that."""
 
     @abstractmethod
-    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+    def without_bound(self) -> UnsupportedNetwork:
         """Why it cannot be read."""
 
     # Keys: of those that all events have that it brings together.
@@ -201,7 +206,15 @@ class PatternNode(QueryNode):
     def longest_event(self) -> int | None:
         """No match is longer than the window, nor is what spoils one. Other strategies look at events that
         are in no match."""
-        return self.program().window if self.query.strategy == SelectionStrategy.ANY_MATCH else None
+        return self._window if self.query.strategy == SelectionStrategy.ANY_MATCH else None
+
+    @property
+    def _window(self) -> int | None:
+        """The longest time of a match; None without a window of time."""
+        if self.query.within is None:
+            return None
+        width, counts_events = width_of(self.query.within, self.unit)
+        return None if counts_events else width
 
     @property
     def evaluated(self) -> Iterator[Expr]:
@@ -214,7 +227,7 @@ class PatternNode(QueryNode):
     def program(self) -> StreamedPattern:
         return streamed_pattern(self.planned)
 
-    def rows(self) -> RowProjection:
+    def rows(self, stream: Stream) -> RowProjection:
         if self.query.distinct:
             refusal = UnsupportedNetwork(
                 "reading RETURN DISTINCT: a row stands for all matches equal to it, and there may always be "
@@ -232,7 +245,10 @@ class PatternNode(QueryNode):
         yield from network_columns(self.planned)
 
     def bounds(self, read: Mapping[str, float]) -> RowBounds:
-        window = self.program().window
+        window = self._window
+        if self.program().single:
+            lasting = inf if self.planned.program.lasting else 0
+            return RowBounds(lasting if window is None else window, 0)
         if window is None:
             return RowBounds(inf, inf)
         # With RETURN COLLAPSED, lists reach a window back and forth from what matches have in common.
@@ -242,7 +258,7 @@ class PatternNode(QueryNode):
     def delay_of_short(self, longest: int) -> float:
         return inf
 
-    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+    def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
             f"{self.title} has {'no WITHIN' if self.query.within is None else 'a window of EVENTS'}, so it "
             "is not known when all of its matches have come",
@@ -325,7 +341,7 @@ class SelectNode(QueryNode):
         assert self.streamed.kernel is not None, "a query that reads others has a kernel, and so has one read"
         return self.streamed.kernel
 
-    def rows(self) -> RowProjection:
+    def rows(self, stream: Stream) -> RowProjection:
         payload = zip(self.query.columns, self.query.root.payload, strict=False)
         columns = [
             ProjectedColumn(
@@ -379,10 +395,10 @@ class SelectNode(QueryNode):
         """A row is emitted when the watermark reaches its end."""
         return longest + self.instant
 
-    def without_bound(self, reader: QueryNode) -> UnsupportedNetwork:
+    def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
-            f"{self.title} can be valid for any time, and is known when it ends; {reader.title} must know "
-            "what begins at a time soon after it",
+            f"{self.title} can be valid for any time, and is known when it ends, but the query that reads it "
+            "must know soon after a time what begins then",
             self.span,
         )
         refusal.hint = (
@@ -437,6 +453,168 @@ class SelectNode(QueryNode):
         return next((number for number, key in keys if names and key.carried.issuperset(names)), None)
 
 
+# MATCH_RECOGNIZE.
+
+
+@dataclass(frozen=True)
+class RecognizeNode(QueryNode):
+    """A MATCH_RECOGNIZE that other queries read by the times that it declares. `simple` is the query around
+    the clause."""
+
+    name: str | None
+    plan: HostPlan
+    simple: SimpleQuery
+    span: Span | None = None
+
+    @property
+    def clause(self) -> ClausePlan:
+        return self.plan.clauses[0]
+
+    @property
+    def unit(self) -> str:
+        return time_unit(self.clause.plan.query)
+
+    @property
+    def clock(self) -> Clock:
+        type = type_of(self.clause.plan.query.order[0].expression)
+        return Clock(type, None if type in DATETIMES else self.unit)
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        return tuple(one for one in self.plan.query.streams if one.name == self.clause.bound.reads)
+
+    @property
+    def evaluated(self) -> Iterator[Expr]:
+        query = self.clause.plan.query
+        yield from (one.expression for one in (*query.measures, *self.simple.outputs))
+        yield from (one.condition for one in query.definitions)
+        if self.simple.where is not None:
+            yield self.simple.where
+
+    def program(self) -> StreamedRows:
+        assert self.clause.streamed is not None, "it is planned for streams"
+        return self.clause.streamed
+
+    def rows(self, stream: Stream) -> RowProjection:
+        values = ClauseValues(self.clause.plan, self.simple)
+        columns = [
+            ProjectedColumn(one.name, values.value(one.expression), held_type(one.type))
+            for one in self.simple.outputs
+        ]
+        start = self._time(values, stream, stream.start)
+        end = self._time(values, stream, stream.end or stream.start)
+        where = [] if self.simple.where is None else [values.value(self.simple.where)]
+        # A row without a time, or that ends before it starts, is no event.
+        where += [Apply("isnotnull", (start,)), Apply("<=", (start, end))]
+        columns += [
+            ProjectedColumn(START_NUMBER, start, "bigint"),
+            ProjectedColumn(END_NUMBER, end, "bigint"),
+        ]
+        return RowProjection(tuple(columns), tuple(where), tuple(values.lists))
+
+    def _time(self, values: ClauseValues, stream: Stream, name: str) -> Value:
+        """A time that the query declares, as a number: the time of a row of the match. So it is known when
+        all have come."""
+        query = self.clause.plan.query
+        order = query.order[0].expression
+        match values.behind(name):
+            case e.AtRow(_, argument, shift=0) if argument == order:
+                pass
+            case _:
+                refusal = UnsupportedNetwork(
+                    f"{self.title}, whose time `{name}` is not that of a row of its match: it is not known "
+                    "when all that start at a time have come",
+                    self.span,
+                )
+                shown = f"{bare(order.name)}" if isinstance(order, e.Attribute) else str(order)
+                refusal.hint = f"declare a time that is a measure such as FIRST({shown}) or LAST({shown})"
+                raise refusal
+        type = type_of(order)
+        if type not in DATETIMES and stream.unit != query.unit:
+            raise UnsupportedNetwork(f"{self.title}, which counts times in two units", self.span)
+        (declared,) = (one.expression for one in self.simple.outputs if one.name == name)
+        value = values.value(declared)
+        if type in DATETIMES:
+            return Apply("number_of", (value,), "bigint")
+        return Apply("cast", (value, Constant(value_type(type))), "bigint")
+
+    def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
+        raise AssertionError("a clause that reads a query is refused before")
+
+    def schema(self) -> Iterator[tuple[str, ValueType]]:
+        yield from ()
+
+    def bounds(self, read: Mapping[str, float]) -> RowBounds:
+        """A match is decided when WITHIN has passed since its first row, if nothing after it counts."""
+        program = self.clause.plan.program
+        _, ahead = sight(program)
+        if program.reach is None or ahead:
+            return RowBounds(inf, inf)
+        return RowBounds(program.reach, program.reach)
+
+    def delay_of_short(self, longest: int) -> float:
+        return inf
+
+    def without_bound(self) -> UnsupportedNetwork:
+        refusal = UnsupportedNetwork(
+            f"{self.title} has no time in which its matches are decided, so it is not known when all of them "
+            "have come",
+            self.span,
+        )
+        refusal.hint = (
+            "add WITHIN after PATTERN, such as WITHIN 1 HOUR, and leave out NEXT, if it looks further"
+        )
+        return refusal
+
+    @property
+    def key_types(self) -> tuple[DataType, ...]:
+        plan = self.clause.plan
+        return tuple(type_of(plan.columns[name]) for name in plan.keys)
+
+    def key_title(self, number: int) -> str:
+        return f"the key {self.clause.plan.keys[number]} of {self.title}"
+
+    def key_columns(self, number: int) -> Mapping[int, str]:
+        return {0: self.clause.plan.keys[number]}
+
+    def key_read(self, number: int, stream: Stream) -> tuple[str, ...] | None:
+        return None
+
+    def key_carried(self, column: str) -> int | None:
+        plan = self.clause.plan
+        names = [one.name for one in self.simple.outputs if one.name.casefold() == column]
+        for name in names:
+            match ClauseValues(plan, self.simple).behind(name):
+                case e.Attribute(_, own) if bare(own) in plan.query.partition:
+                    return plan.query.partition.index(bare(own))
+        return None
+
+
+def _recognized(name: str | None, plan: HostPlan, span: Span | None) -> RecognizeNode:
+    """The node of a MATCH_RECOGNIZE; raises `UnsupportedNetwork` where only Spark understands the query."""
+    query = plan.query
+    if name is None:
+        raise UnsupportedNetwork("MATCH_RECOGNIZE of another query's result", span)
+    simple = query.simple
+    if simple is None:
+        try:
+            simple = understood(query, Source(query.text), "")
+        except NeelError:
+            what = f"`{name}`, which only Spark understands, read by another query"
+            raise UnsupportedNetwork(what, span) from None
+    clause = plan.clauses[0].plan.query
+    is_plain = simple.recognize is not None and isinstance(simple.reads, str) and not simple.nested
+    if not is_plain or simple.distinct or simple.is_aggregate or clause.nested or clause.all_rows:
+        what = f"`{name}`, more than a clause with its WHERE, read by another query"
+        refusal = UnsupportedNetwork(what, span)
+        refusal.hint = "ONE ROW PER MATCH, without DISTINCT, aggregates and queries inside can be read"
+        raise refusal
+    node = RecognizeNode(name, plan, simple, span)
+    if node.bounds({}).delay == inf:
+        raise node.without_bound()
+    return node
+
+
 # The network.
 
 
@@ -460,7 +638,7 @@ class StreamNetwork:
         return next(several, ())
 
 
-def query_node(name: str | None, plan: QueryPlan | Exception | None, span: Span | None = None) -> QueryNode:
+def query_node(name: str | None, plan: QueryPlan | UnsupportedQuery, span: Span | None = None) -> QueryNode:
     """The query of a network that has this plan; raises `UnsupportedNetwork` if it is none for a network."""
     whose = f"`{name}`" if name else "the last query"
     match plan:
@@ -471,7 +649,11 @@ def query_node(name: str | None, plan: QueryPlan | Exception | None, span: Span 
         case StrategyPlan():
             what = "aggregates over matches, or imprecise times, where queries read queries"
             raise UnsupportedNetwork(f"{what}: {whose}", span)
-    raise UnsupportedNetwork(f"MATCH_RECOGNIZE where queries read queries: {whose}", span)
+        case HostPlan():
+            return _recognized(name, plan, span)
+        case UnsupportedQuery():
+            raise plan
+    raise AssertionError("every query has a plan")
 
 
 def common_unit(queries: Iterable[Match | a.Algebra | HostQuery]) -> str:
@@ -491,8 +673,9 @@ def stream_network(queries: Sequence[QueryNode]) -> StreamNetwork:
     if len(units) > 1:
         raise UnsupportedNetwork(f"queries that count time in different units: {', '.join(sorted(units))}")
     building = _NetworkBuilder({one.name: place for place, one in enumerate(queries) if one.name is not None})
+    as_streams = {stream.producer: stream for one in queries for stream in one.read}
     for one in queries:
-        building.add(one, one is queries[-1])
+        building.add(one, as_streams.get(one.name))
     zoned = any(is_zoned(expression) for one in queries for expression in one.evaluated)
     program = NetworkProgram(tuple(building.nodes), zoned)
     buckets = _buckets(queries, program)
@@ -510,8 +693,9 @@ class _NetworkBuilder:
         self.nodes: list[NetworkNode] = []
         self.bounds: dict[str, RowBounds] = {}
 
-    def add(self, one: QueryNode, is_last: bool) -> None:
-        rows = None if is_last else one.rows()
+    def add(self, one: QueryNode, as_stream: Stream | None) -> None:
+        """Add a query, which others read as a stream, unless it is the last."""
+        rows = None if as_stream is None else one.rows(as_stream)
         reads, lag = [], 0
         for stream in one.read:
             place = self.places[stream.producer or ""]
@@ -532,12 +716,12 @@ class _NetworkBuilder:
         whole, longest = self.bounds[read.name or ""].delay, reader.longest_event
         short = inf if longest is None else read.delay_of_short(longest)
         if min(whole, short) == inf:
-            raise read.without_bound(reader)
+            raise read.without_bound()
         return (int(whole), None) if whole <= short else (int(short), longest)
 
 
 def _check_clocks(one: QueryNode, stream: Stream, read: QueryNode) -> None:
-    if stream.query is None:
+    if stream.is_relation or stream.type_column is not None:
         raise UnsupportedNetwork(f"reading the result of `{read.name}` as a table", one.span)
     if one.clock.type == TIMESTAMP and read.clock.type in (DATE, TIMESTAMP_NTZ):
         raise UnsupportedNetwork(

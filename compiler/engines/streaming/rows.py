@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neelc.engines.spark.relations import Extend, KernelOnStream, Let, SelectColumns, WatermarkCheck
+from neelc.engines.spark.relations import Extend, Items, KernelOnStream, Let, SelectColumns, WatermarkCheck
 from neelc.engines.spark.rows import RowRelations
 from neelc.engines.spark.scans import OBSERVED, free
 from neelc.engines.streaming.pattern import METRICS, bucket, bucket_comment
@@ -25,37 +25,24 @@ def row_stream_relations(
     """The relations of a clause over the streaming relation `source`; the last of them is called `name`."""
     plan, streamed = planned.plan, planned.streamed
     assert streamed is not None, "the clause is planned for streams"
-    first = plan.query.order[0].expression
-    assert isinstance(first, Attribute), "rows are ordered by a column"
     if planned.bound.reads is None:
+        first = plan.query.order[0].expression
+        assert isinstance(first, Attribute), "rows are ordered by a column"
         checked = free("checked", taken)
         yield Let(
             checked, WatermarkCheck(source, bare(first.name)), "Rows come in the order of the watermark."
         )
         source = checked
     writer = RowRelations(plan, source, name, taken)
-    needed = set(streamed.columns)
-    items = [(text, column) for column, text in writer.columns() if column in needed]
-    time = identifier(bare(first.name))
-    start = f"IF({time} IS NULL, raise_error({literal(NO_TIME, STRING)}), {writer.time(time)})"
-    items += [(start, "start")] + ([(writer.bits(), "bits")] if plan.program.flagged else [])
-    rows = free("rows", taken)
-    yield Let(
-        rows,
-        SelectColumns(source, tuple(items), observed=f"{OBSERVED}{planned.bound.reads or name}"),
-        "What is used of each row.",
-    )
-    keys = tuple(map(identifier, plan.keys))
-    buckets = buckets if keys else 1
-    bucketed = free("bucketed", taken)
-    yield Let(bucketed, Extend(rows, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
+    lets = list(clause_inputs(planned, writer, plan.keys, buckets, observed=planned.bound.reads or name))
+    yield from lets
     matches = free("matches", taken)
     on_stream = KernelOnStream(
-        bucketed,
+        lets[-1].name,
         streamed,
         writer.schema(),
         LENGTHS[time_unit(plan.query)],
-        tuple(_identity(planned, buckets)),
+        (*clause_identity(planned, ""), ("buckets", str(buckets if plan.keys else 1))),
         METRICS,
         buckets,
     )
@@ -63,18 +50,44 @@ def row_stream_relations(
     yield from writer.measures(matches)
 
 
-def _identity(planned: ClausePlan, buckets: int) -> Iterator[tuple[str, str]]:
-    """What the state of a clause depends on."""
+def clause_inputs(
+    planned: ClausePlan,
+    writer: RowRelations,
+    keys: tuple[str, ...],
+    buckets: int,
+    more: Items = (),
+    observed: str | None = None,
+) -> Iterator[Let]:
+    """What the kernel of a clause reads: of each row the columns that are used, its bucket by some keys, and
+    `more` items. If the rows are `observed`, they are counted under a name."""
+    plan, streamed = planned.plan, planned.streamed
+    assert streamed is not None, "the clause is planned for streams"
+    first = plan.query.order[0].expression
+    assert isinstance(first, Attribute), "rows are ordered by a column"
+    needed = set(streamed.columns)
+    items = [(text, column) for column, text in writer.columns() if column in needed]
+    time = identifier(bare(first.name))
+    start = f"IF({time} IS NULL, raise_error({literal(NO_TIME, STRING)}), {writer.time(time)})"
+    items += [(start, "start")] + ([(writer.bits(), "bits")] if plan.program.flagged else [])
+    rows = free("rows", writer.taken)
+    counted = None if observed is None else f"{OBSERVED}{observed}"
+    yield Let(rows, SelectColumns(writer.source, tuple(items), observed=counted), "What is used of each row.")
+    by = tuple(map(identifier, keys))
+    bucketed = free("bucketed", writer.taken)
+    yield Let(bucketed, Extend(rows, ((bucket(by, buckets), "bucket"), *more)), bucket_comment(by))
+
+
+def clause_identity(planned: ClausePlan, whose: str) -> Iterator[tuple[str, str]]:
+    """What the state of a clause depends on; `whose` it is, if it is one of several queries."""
     plan, query = planned.plan, planned.plan.query
     assert planned.streamed is not None
-    yield "pattern", str(query.pattern)
-    yield "conditions", "; ".join(f"{one.variable} AS {one.condition}" for one in query.definitions)
-    yield "partition", ", ".join(query.partition)
-    yield "order", ", ".join(map(str, query.order))
-    yield "after a match", " ".join((query.skip.kind, *query.skip.variables))
-    yield "rows", query.all_rows or "one for each match"
-    yield "window", str(query.within)
+    yield f"pattern{whose}", str(query.pattern)
+    yield f"conditions{whose}", "; ".join(f"{one.variable} AS {one.condition}" for one in query.definitions)
+    yield f"partition{whose}", ", ".join(query.partition)
+    yield f"order{whose}", ", ".join(map(str, query.order))
+    yield f"after a match{whose}", " ".join((query.skip.kind, *query.skip.variables))
+    yield f"rows{whose}", query.all_rows or "one for each match"
+    yield f"window{whose}", str(query.within)
     types = {name: str(type_of(expression)) for name, expression in plan.columns.items()}
     kept = sorted(column for column in planned.streamed.columns if column in types)
-    yield "columns", ", ".join(f"{column} {types[column]}" for column in kept)
-    yield "buckets", str(buckets)
+    yield f"columns{whose}", ", ".join(f"{column} {types[column]}" for column in kept)

@@ -409,6 +409,11 @@ class DerivedEvents:
                     return Constant(None)
                 column = columns[known]
                 return _as_type(ColumnValue("", column.name), column.type, type)
+            case e.EventTime(e.Variable(), name, type) if self.stream.query is None:
+                is_start = bare(name).lower() == "ts"
+                time = self.stream.start if is_start else self.stream.end or self.stream.start
+                own = next(column.type for column in self.stream.columns if column.name == time)
+                return _as_type(ColumnValue("", time), own, type)
             case e.EventTime(e.Variable(), name, type):
                 is_start = bare(name).lower() == "ts"
                 number = ColumnValue("", START_NUMBER if is_start else END_NUMBER)

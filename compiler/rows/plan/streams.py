@@ -8,18 +8,23 @@ So there must be a bound on how long that takes: WITHIN, or a pattern that takes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
-from neelc.ir.bound_rows import HostQuery, Recognize
+from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
 from neelc.ir.expressions import ROW
 from neelc.ir.names import bare
-from neelc.ir.node import walk
+from neelc.ir.node import Node, walk
 from neelc.ir.row_patterns import SortItem
 from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
+from neelc.pattern.plan.stream_network import UnsupportedNetwork, lowered
+from neelc.rows.plan.conditions import columns_at_row, columns_over_rows
 from neelc.rows.plan.plan import ClausePlan, HostPlan, RowPlan, row_plan
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowOrder, StreamedRows
+from neelc.runtime.program import ELEMENT, ColumnValue, ListColumn, Value
+from neelc.scalar.type_of import value_type
 
 
 class NotInTimeOrder(UnsupportedQuery):
@@ -76,9 +81,11 @@ def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
     (bound,) = query.clauses
     stream = next((one for one in query.streams if one.name == bound.reads), None)
     if stream is not None and stream.producer is not None:
-        raise UnsupportedQuery(
-            "MATCH_RECOGNIZE of another query's result over streams without end", query.span
+        refusal = UnsupportedNetwork(
+            f"MATCH_RECOGNIZE of the result of `{stream.producer}` over streams without end", query.span
         )
+        refusal.hint = "PATTERN and SELECT can read other queries there; a clause reads a stream"
+        raise refusal
     plan = row_plan(bound.recognize, streaming=True)
     streamed = streamed_rows(plan, _first_column(bound.recognize) if stream is None else stream.start)
     return HostPlan(query, (ClausePlan(bound, plan, streamed),), buckets)
@@ -259,6 +266,94 @@ def _depths(machine: Machine) -> dict[int, int]:
         places = {one for place in places for one in machine.after[place] if one != ACCEPT} - seen
         depth += 1
     return found
+
+
+# Queries that are read by others: workers compute measures, and the query around the clause.
+
+AGGREGATES = frozenset("any avg bool_and bool_or count count_if every max mean min some sum".split())
+
+
+@dataclass
+class ClauseValues:
+    """Expressions over what the program of a clause gives for each match; `lists` collects the columns that
+    are computed from lists."""
+
+    plan: RowPlan
+    simple: SimpleQuery
+    lists: list[ListColumn] = field(default_factory=list)
+
+    def value(self, expression: e.Expr) -> Value:
+        """An item of SELECT around the clause, or WHERE."""
+        return lowered(expression, self._column)
+
+    def behind(self, name: str) -> e.Expr | None:
+        """The measure, or the column of PARTITION BY, that a column of the result is; None if it is another
+        expression."""
+        found = [one.expression for one in self.simple.outputs if one.name == name]
+        match found:
+            case [e.Attribute() as shown]:
+                column = bare(shown.name)
+            case _:
+                return None
+        measures = [one.expression for one in self.plan.query.measures if one.name == column]
+        return measures[0] if measures else shown
+
+    def _column(self, node: Node) -> Value | None:
+        if not isinstance(node, e.Attribute):
+            return None
+        name = bare(node.name)
+        for measure in self.plan.query.measures:
+            if measure.name == name:
+                return lowered(measure.expression, self._of_match)
+        return ColumnValue("", self.own(name))
+
+    def own(self, name: str) -> str:
+        """The column of PARTITION BY in what the program gives."""
+        first, rest = self.plan.query.own_columns
+        return dict(zip((one.name for one in (*first, *rest)), self.plan.own, strict=True))[name]
+
+    def _of_match(self, node: Node) -> Value | None:
+        match node:
+            case e.AtRow(_, argument):
+                if len(columns_at_row(argument)) > 1:
+                    raise self._refused(node)
+                at = p.RowLocation(
+                    self._mask(node.variables), node.anchor == "LAST", node.place, node.shift, node.final
+                )
+                return self._output(p.ValueOutput("", at, self._argument(argument)))
+            case e.OverRows(_, _, None, variables, final):
+                return self._output(p.CountOutput("", self._mask(variables), final))
+            case e.OverRows(type, name, argument, variables, _, distinct):
+                assert argument is not None
+                if len(columns_over_rows(argument)) > 1 or name not in AGGREGATES:
+                    raise self._refused(node)
+                values = self._output(
+                    p.ValuesOutput("", self._mask(variables), self._argument(argument), True)
+                )
+                column = f"#list {len(self.lists)}"
+                self.lists.append(ListColumn(column, values, ELEMENT, value_type(type), name, distinct))
+                return ColumnValue("", column)
+            case e.MatchNumber():
+                return self._output(p.PropertyOutput("", "MATCH_NUMBER"))
+            case e.RowValue():
+                raise self._refused(node)
+        return None
+
+    def _argument(self, argument: e.Expr) -> str | None:
+        if isinstance(argument, e.Classifier):
+            return None
+        names = (name for name, known in self.plan.columns.items() if known == argument)
+        return next(name for name in names if name not in self.plan.numbers)
+
+    def _mask(self, variables: tuple[str, ...]) -> int:
+        names = self.plan.program.names
+        return sum(1 << names.index(one) for one in variables) if variables else (1 << len(names)) - 1
+
+    def _output(self, output: p.Output) -> Value:
+        return ColumnValue("", self.plan.outputs[output])
+
+    def _refused(self, node: e.Expr) -> UnsupportedNetwork:
+        return UnsupportedNetwork(f"the measure `{node}` of a query that another one reads", node.span)
 
 
 # When matches are decided, and what is kept, for people.
