@@ -32,7 +32,7 @@ demo: .venv/ready java  ## a million events, three queries on Spark: matches, ex
 
 test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
-	@$(BIN)/pytest -q -n 2 --dist loadgroup  # two processes, each with a Spark session
+	@$(BIN)/pytest -q -n 3 --dist loadgroup  # two Spark sessions, for streams and for the rest; all else beside them
 
 check: .venv/ready build/mypy  ## lint, format and types
 	@echo "ruff: lint and format"
