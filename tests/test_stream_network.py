@@ -236,12 +236,19 @@ def test_a_query_that_is_read_by_two_of_its_keys_has_one_bucket() -> None:
 # What is refused.
 
 
-def test_matches_that_have_no_longest_time_are_not_read() -> None:
-    with pytest.raises(UnsupportedNetwork, match="`P` has a window of EVENTS"):
-        network(
-            "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 EVENTS RETURN a.id",
-            "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
-        )
+def test_matches_of_a_window_of_events_are_read_where_short_ones_suffice() -> None:
+    """Matches of a window of EVENTS have no longest time; the reader's window bounds those that it needs."""
+    counted = "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 EVENTS RETURN a.id"
+    last = "PATTERN SEQ(P p, !D d, C c) WITHIN 9 SECONDS RETURN p.ts AS ts, c.t AS c"
+    assert network(counted, last).program.nodes[-1].lag == 10
+    assert emitted([counted, last], [([(1, "A"), (30, "B"), (31, "C")], 0), *moving(60)]) == []
+    assert emitted([counted, last], [([(1, "A"), (2, "B"), (3, "C")], 0), *moving(11, 12, 13)]) == [
+        (12, (1, 3))
+    ]
+    waiting = counted.replace("B b)", "B b, !C c)")
+    for first, reader in ((waiting, last), (counted, "SELECT count(*) AS n FROM P AS p")):
+        with pytest.raises(UnsupportedNetwork, match="`P` has a window of EVENTS"):
+            network(first, reader)
 
 
 def test_distinct_rows_are_not_read() -> None:

@@ -194,6 +194,8 @@ def query(random: Random, names: list[str], keyed: bool, must_read: bool = False
     where = conditions(random, pattern, keyed)
     streams = ", ".join(dict.fromkeys(one if one in ("L", *names) else "S" for one in used))
     within = f" WITHIN {random.randint(2, 7) + random.choice((0, 5)) * len(names)} SECONDS"
+    if not must_read and random.random() < 0.1:
+        within = f" WITHIN {random.randint(2, 6)} EVENTS"
     return (
         f"PATTERN {pattern} FROM {streams}{where}{within}{strategy} RETURN {results(random, pattern, keyed)}"
     )

@@ -256,7 +256,9 @@ class PatternNode(QueryNode):
         return RowBounds(longest, longest)
 
     def delay_of_short(self, longest: int) -> float:
-        return inf
+        """A match is sure when the watermark reaches its end, unless it waits for more events to come."""
+        waits = self.program().emission.window or self.query.collapsed
+        return inf if waits else longest + 1
 
     def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
