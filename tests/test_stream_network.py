@@ -354,11 +354,16 @@ def test_single_events_need_no_window_in_a_network(queries: str) -> None:
     assert (tally.pairs, tally.broken) == (12, []) and tally.with_rows > 3, tally.refused
 
 
-def test_single_events_that_last_are_read_with_a_window() -> None:
-    with pytest.raises(UnsupportedNetwork, match="`P` has no WITHIN, so it is not known"):
-        planned_network(
-            bound_script(
-                f"{STREAMS}CREATE QUERY P AS PATTERN L l RETURN l.id AS id;"
-                "PATTERN SEQ(P p, A a) WITHIN 9 SECONDS RETURN a.t;"
-            )
-        )
+@pytest.mark.parametrize(
+    "last",
+    [
+        "PATTERN SEQ(P p, !B b, A a) WITHIN 9 SECONDS RETURN p.id, p.te AS te, a.t",
+        "SELECT p.id AS id, count(*) AS n FROM P WINDOW(TIME 2 SECONDS) AS p GROUP BY p.id",
+    ],
+)
+def test_single_events_that_last_any_time_are_read_as_they_come(last: str) -> None:
+    text = f"{STREAMS}CREATE QUERY P AS PATTERN L l RETURN l.id AS id;{last};"
+    assert planned_network(bound_script(text)).program.nodes[-1].lag == 0
+    tally = NetworkTally()
+    check_text(3, text, tally, 8)
+    assert tally.broken == [] and tally.with_rows > 2 and not tally.refused

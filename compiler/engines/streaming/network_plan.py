@@ -262,8 +262,7 @@ class PatternNode(QueryNode):
 
     def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
-            f"{self.title} has {'no WITHIN' if self.query.within is None else 'a window of EVENTS'}, so it "
-            "is not known when all of its matches have come",
+            f"{self.title} has a window of EVENTS, so it is not known when all of its matches have come",
             self.span,
         )
         refusal.hint = f"give {self.title} a window of time, such as WITHIN 1 HOUR"
