@@ -198,8 +198,15 @@ class StreamedFiles:
 
     def metric(self, name: str) -> int:
         """The sum of a number over all micro-batches."""
+        return sum(self._metrics(name))
+
+    def last_metric(self, name: str) -> int:
+        """A number of the last micro-batch."""
+        return self._metrics(name)[-1]
+
+    def _metrics(self, name: str) -> list[int]:
         seen = (progress.observedMetrics.get("neelc") for progress in self.query.recentProgress)
-        return sum(int(row[name]) for row in seen if row is not None)
+        return [int(row[name]) for row in seen if row is not None]
 
     def stop(self) -> None:
         if self.query is not None:

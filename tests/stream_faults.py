@@ -66,7 +66,7 @@ def write_file(directory: Path, number: int, events: Sequence[tuple[int, str, in
 
 
 @dataclass(frozen=True)
-class StreamFiles:
+class QueryDirectories:
     """Where a query reads, writes, and has its checkpoint."""
 
     root: Path
@@ -162,7 +162,7 @@ def killing_workers(source: str, notes: Path, times: int) -> str:
 
 
 @contextmanager
-def running(files: StreamFiles, dying: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+def running(files: QueryDirectories, dying: int = 0) -> Iterator[subprocess.Popen[bytes]]:
     """The query in a process of its own, in a group of processes of its own; `dying` workers of it kill
     themselves."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
@@ -181,7 +181,7 @@ def running(files: StreamFiles, dying: int = 0) -> Iterator[subprocess.Popen[byt
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def run_until_killed(files: StreamFiles, after: float) -> str:
+def run_until_killed(files: QueryDirectories, after: float) -> str:
     """Run the query, and kill it so many seconds after its first micro-batch has begun: "in mid-batch" if one
     had begun and was not complete then, "between batches" if not, "done" if the query was done before."""
     with running(files) as process:
@@ -198,7 +198,9 @@ def run_until_killed(files: StreamFiles, after: float) -> str:
     return "between batches" if is_complete else "in mid-batch"
 
 
-def run_to_end(files: StreamFiles, workers: int = 0, chance: Random | None = None, dying: int = 0) -> int:
+def run_to_end(
+    files: QueryDirectories, workers: int = 0, chance: Random | None = None, dying: int = 0
+) -> int:
     """Run the query until it has read all files, and kill up to so many of its Python workers, each in a
     micro-batch of its own: a task is tried four times only. Gives how many were killed."""
     chance = chance or Random(1)
@@ -226,11 +228,11 @@ def kill_worker(root: int, chance: Random) -> bool:
     return False
 
 
-def check_end(files: StreamFiles, status: int) -> None:
+def check_end(files: QueryDirectories, status: int) -> None:
     assert status == 0, (files.root / "log").read_text()[-3000:]
 
 
-def run(files: StreamFiles, dying: int) -> None:
+def run(files: QueryDirectories, dying: int) -> None:
     """What the process does. A task is tried four times."""
     with session("local[2,4]", None, SETTINGS) as spark:
         files.start(spark, lambda source: killing_workers(source, files.notes, dying)).awaitTermination()
@@ -245,11 +247,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--run", type=Path, help="(for this program itself)")
     options = parser.parse_args(arguments)
     if options.run is not None:
-        run(StreamFiles(options.run), options.dying)
+        run(QueryDirectories(options.run), options.dying)
         return 0
     chance, start = Random(options.seed), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="neelc-faults-") as place:
-        files = StreamFiles(Path(place))
+        files = QueryDirectories(Path(place))
         write_events(files.events, files=3 * options.kills + 10, seed=options.seed)
         ends = Counter(run_until_killed(files, chance.uniform(0, MOST_SECONDS)) for _ in range(options.kills))
         workers = run_to_end(files, options.workers, chance)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from bench import chart, data, memory, run, sides
+from bench import bench_bounded, chart, data, memory, run, sides
 from bench.data import Recipe
 from bench.row import Row
 from binding import program
@@ -47,7 +47,9 @@ def test_a_benchmark_says_what_it_measures(name: str) -> None:
     assert callable(getattr(module, "rows", None) or module.run)
 
 
-@pytest.mark.parametrize("module", [chart, data, run, sides], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [bench_bounded, chart, data, run, sides], ids=lambda module: module.__name__
+)
 def test_docstrings(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -138,5 +140,5 @@ def test_results_of_other_benchmarks_are_kept(tmp_path: Path, monkeypatch: pytes
 
 
 def test_memory_of_this_process_is_seen() -> None:
-    assert memory.peak(os.getpid()) > 1_000_000
+    assert memory.peak(os.getpid()) >= memory.resident(os.getpid()) > 1_000_000
     assert os.getpid() in memory.descendants(os.getppid())

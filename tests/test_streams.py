@@ -19,9 +19,10 @@ from sure_fuzz import check_number
 
 from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
 from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
+from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.reference import Tables
-from neelc.runtime.streaming import StreamMemory, WatermarkMove
+from neelc.runtime.streaming import StreamMemory, StreamProgram, WatermarkMove, called
 
 
 @pytest.mark.parametrize("first", [7_000_000, 7_000_025])
@@ -52,6 +53,14 @@ def test_random_rows_that_are_distinct_or_aggregated_are_the_same() -> None:
     assert tally.forms["RETURN DISTINCT"] > 10
     assert tally.forms["aggregated"] > 10
     assert tally.forms["aggregated, counted"] > 10
+
+
+def test_an_event_without_a_time_is_not_taken_for_late() -> None:
+    """Rows without a time are filtered before; one that gets here is a bug."""
+    rows = pa.RecordBatch.from_pydict({"start": pa.array([1, None], pa.int64())})
+    program = StreamProgram(PatternStream(streamed_pattern(planned_for(query("SEQ(A a, B b) WITHIN 9")))))
+    with pytest.raises(KernelFailure, match="an event has no start"):
+        called(program, StreamMemory(), 0, [rows], 0)
 
 
 # When matches come: "A1" is an A at 1, "@4" says that all events up to 4 have come.

@@ -14,11 +14,20 @@ EVERY = 0.1
 
 def peak(pid: int) -> int:
     """The most memory that a process had, in bytes; 0 if there is no such process."""
+    return _status(pid, "VmHWM")
+
+
+def resident(pid: int) -> int:
+    """The memory that a process has, in bytes; 0 if there is no such process."""
+    return _status(pid, "VmRSS")
+
+
+def _status(pid: int, name: str) -> int:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 def descendants(root: int) -> dict[int, str]:

@@ -16,7 +16,7 @@ from faults import resize_disk, small_disk
 from stream_faults import (
     FAR,
     OTHER_FORMAT,
-    StreamFiles,
+    QueryDirectories,
     altered,
     killing_workers,
     run_to_end,
@@ -29,8 +29,8 @@ import neelc
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> StreamFiles:
-    return StreamFiles(tmp_path)
+def files(tmp_path: Path) -> QueryDirectories:
+    return QueryDirectories(tmp_path)
 
 
 def failure_of(query: Any) -> neelc.NeelRunError:
@@ -45,7 +45,7 @@ def failure_of(query: Any) -> neelc.NeelRunError:
 # Processes that are killed ---------------------------------------------------------------------------------
 
 
-def test_what_was_killed_goes_on_from_its_checkpoint(spark: Any, files: StreamFiles) -> None:
+def test_what_was_killed_goes_on_from_its_checkpoint(spark: Any, files: QueryDirectories) -> None:
     write_events(files.events, files=5)
     ends = [run_until_killed(files, after=0.3), run_until_killed(files, after=Random(1).uniform(0, 1))]
     assert "in mid-batch" in ends and "done" not in ends
@@ -54,7 +54,7 @@ def test_what_was_killed_goes_on_from_its_checkpoint(spark: Any, files: StreamFi
     assert files.found(spark) == files.expected(spark) != {}
 
 
-def test_a_killed_worker_fails_the_query_and_writes_nothing(spark: Any, files: StreamFiles) -> None:
+def test_a_killed_worker_fails_the_query_and_writes_nothing(spark: Any, files: QueryDirectories) -> None:
     """The session of the tests tries a task once."""
     write_events(files.events, files=3)
     query = files.start(spark, lambda source: killing_workers(source, files.notes, times=1))
@@ -69,7 +69,7 @@ def test_a_killed_worker_fails_the_query_and_writes_nothing(spark: Any, files: S
 # A checkpoint that cannot be written, or read ---------------------------------------------------------------
 
 
-def test_a_full_disk_at_the_checkpoint(spark: Any, files: StreamFiles) -> None:
+def test_a_full_disk_at_the_checkpoint(spark: Any, files: QueryDirectories) -> None:
     write_events(files.events, files=6)
     files.checkpoint.mkdir()
     with small_disk(files.checkpoint, "300k"):
@@ -82,7 +82,7 @@ def test_a_full_disk_at_the_checkpoint(spark: Any, files: StreamFiles) -> None:
         assert files.found(spark) == expected
 
 
-def test_state_of_another_format(spark: Any, files: StreamFiles) -> None:
+def test_state_of_another_format(spark: Any, files: QueryDirectories) -> None:
     write_events(files.events, files=2)
     (files.events / "002.parquet").rename(files.root / "002.parquet")
     files.start(spark, lambda source: altered(source, OTHER_FORMAT)).awaitTermination()
@@ -101,7 +101,7 @@ MORE = [(500, "A", 2), (510, "B", 2), (900, "X", 1)]
 FIRST, SECOND = (1, 1, 5), (2, 500, 510)
 
 
-def write_json(files: StreamFiles, number: int, lines: list[str]) -> None:
+def write_json(files: QueryDirectories, number: int, lines: list[str]) -> None:
     path = files.events / f"{number:03}.json"
     path.write_text("\n".join(lines))
     os.utime(path, (number + 1, number + 1))
@@ -118,7 +118,7 @@ def json_lines(events: list[tuple[int, str, int]]) -> list[str]:
         ('{"ts": 505, "kind": "A", "id": "two"}', "Cannot parse the field name 'id' and the value two"),
     ],
 )
-def test_a_line_that_cannot_be_read(spark: Any, files: StreamFiles, line: str, why: str) -> None:
+def test_a_line_that_cannot_be_read(spark: Any, files: QueryDirectories, line: str, why: str) -> None:
     files.events.mkdir()
     write_json(files, 0, json_lines(GOOD))
     write_json(files, 1, json_lines([(450, "X", 1)]))
@@ -132,7 +132,7 @@ def test_a_line_that_cannot_be_read(spark: Any, files: StreamFiles, line: str, w
     assert dict(files.found(spark)) == {FIRST: 1, SECOND: 1}
 
 
-def test_a_file_with_another_schema(spark: Any, files: StreamFiles) -> None:
+def test_a_file_with_another_schema(spark: Any, files: QueryDirectories) -> None:
     files.events.mkdir()
     write_file(files.events, 0, GOOD)
     write_file(files.events, 1, [(FAR, "X", 1)])

@@ -87,6 +87,21 @@ def test_late_events_take_no_part_and_are_counted(clicks: StreamedFiles) -> None
     assert clicks.metric("late") == 2
 
 
+def test_keys_that_do_not_come_back_leave_nothing(clicks: StreamedFiles) -> None:
+    """Each user has one click. What is kept is that of a minute and the 10 seconds of the watermark, and then
+    of none."""
+    clicks.start(LEFT)
+    found: list[tuple[Any, ...]] = []
+    for step in range(8):
+        users = range(1000 * step, 1000 * step + 50)
+        found += clicks.come(*((100 * step + user % 50, "Home", user) for user in users))
+        assert clicks.last_metric("kept") <= 100
+    found += clicks.come((10_000, "Other", 1))
+    assert sorted(user for user, _ in found) == [1000 * step + n for step in range(8) for n in range(50)]
+    (state,) = clicks.query.lastProgress.stateOperators
+    assert clicks.last_metric("kept") == state.numRowsTotal == 0
+
+
 def test_a_query_goes_on_after_a_restart(clicks: StreamedFiles) -> None:
     clicks.start(PAIRS)
     assert clicks.come((100, "Home", 1)) == []
