@@ -398,12 +398,15 @@ def _excerpt(line: str, start: int, span: Span) -> tuple[str, str, str]:
     >>> before, marked, after = _excerpt("x" * 400, 200, Span(200, 203))
     >>> len(before), marked, len(after), before[:4]
     (60, 'xxx', 60, '...x')
+    >>> _excerpt("x" * 400, 0, Span(0, 300))[2]
+    '...'
     """
     end = start + span.end - span.start
     before, marked, after = line[:start], line[start:end], line[end:]
     if len(line) > MAX_LINE:
         room = MAX_LINE // 2
         before = "..." + before[3 - room :] if len(before) > room else before
+        after = "..." if len(marked) > room else after
         marked = marked[:room]
         after = after[: room - 3] + "..." if len(after) > room else after
     return before, marked, after

@@ -260,7 +260,7 @@ def _plan(found: NetworkExplanation) -> Iterator[str]:
     yield from _orders(found)
     if found.refusal is not None:
         yield from folded(found.refusal, "Spark  ", "       ")
-    else:
+    elif found.spark:
         yield "Spark"
         yield from labelled(found.spark, "  ")
     yield from _streaming(found.streaming)
