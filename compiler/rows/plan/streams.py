@@ -75,7 +75,11 @@ def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
     that comes first in ORDER BY: that of a stream is known here, that of a subquery when the DataFrame is
     built."""
     if len(query.clauses) != 1:
-        raise _second_operator("more than one MATCH_RECOGNIZE in a query over streams without end", query)
+        second = UnsupportedQuery(
+            "more than one MATCH_RECOGNIZE in a query over streams without end", query.span
+        )
+        second.hint = "write the results of the first to a table or a topic, and read that as a stream"
+        raise second
     (bound,) = query.clauses
     stream = next((one for one in query.streams if one.name == bound.reads), None)
     if stream is not None and stream.producer is not None:
@@ -87,12 +91,6 @@ def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
     plan = row_plan(bound.recognize, streaming=True)
     streamed = streamed_rows(plan, _first_column(bound.recognize) if stream is None else stream.start)
     return HostPlan(query, (ClausePlan(bound, plan, streamed),), buckets)
-
-
-def _second_operator(what: str, query: HostQuery) -> UnsupportedQuery:
-    refusal = UnsupportedQuery(what, query.span)
-    refusal.hint = "write the results of the first to a table or a topic, and read that as a stream"
-    return refusal
 
 
 def _first_column(query: Recognize) -> str:
