@@ -365,52 +365,60 @@ def report(
     A query may read another one: what that is expected to find is supposed from then on.
     Warnings point into `source`; without it there are none.
     """
-    found: list[Explanation] = []
-    choices: list[FormChoice] = []
-    networks: list[NetworkExplanation] = []
     texts = written_queries(script, program)
     if streaming:
         program = with_selects_inlined(program)
-    hosts: list[HostExplanation] = []
-    streamed: dict[int, PlannedQuery] = {}
     planned = plan_queries(
         [(named, has_readers(named, program)) for named in program.queries],
         Options(streaming=streaming),
         statistics,
         compare=True,
     )
+    found: list[Explanation | NetworkExplanation | HostExplanation] = []
+    choices: list[FormChoice] = []
+    known: list[PlannedQuery] = []
     for place, (one, text) in enumerate(zip(planned, texts, strict=True)):
         statistics = one.statistics
-        query, choice, plan = one.named.query, one.choice, one.plan
-        streamed[place] = one
+        known.append(one)
         if place not in places:
             continue
-        network = _network([streamed[at] for at in program.needed([place])]) if streaming else None
-        if isinstance(network, UnsupportedQuery) and not isinstance(plan, UnsupportedQuery):
-            plan = network
-        if isinstance(query, HostQuery):
-            assert isinstance(plan, HostPlan | UnsupportedQuery)
-            hosts.append(explained_host(text.name, text.text, query, plan, streaming))
-            continue
-        if isinstance(query, Algebra):
-            assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
-            shown = explained_network(text.name, text.text, query, choice, plan, statistics, streaming)
-            if isinstance(network, StreamNetwork) and isinstance(plan, NetworkPlan):
-                shown = replace(shown, streaming=with_network(shown.streaming, network, plan.buckets))
-            networks.append(shown)
-            continue
+        network = _network([known[at] for at in program.needed([place])]) if streaming else None
+        found.append(_explained_query(one, text, network, source, streaming))
+        if isinstance(one.choice, FormChoice):
+            choices.append(one.choice)
+    patterns = tuple(one for one in found if isinstance(one, Explanation))
+    networks = tuple(one for one in found if isinstance(one, NetworkExplanation))
+    hosts = tuple(one for one in found if isinstance(one, HostExplanation))
+    sharing = tuple(_shared(choices, [one.name for one in patterns], statistics))
+    order = tuple(one.name for one in found)
+    return Report(file, patterns, networks, sharing, statistics.notes, order, hosts)
+
+
+def _explained_query(
+    one: PlannedQuery,
+    text: QueryText,
+    network: StreamNetwork | UnsupportedQuery | None,
+    source: Source | None,
+    streaming: bool,
+) -> Explanation | NetworkExplanation | HostExplanation:
+    """The explanation of a query, by its language; over streams with the `network` that it runs in."""
+    query, choice, plan = one.named.query, one.choice, one.plan
+    if isinstance(network, UnsupportedQuery) and not isinstance(plan, UnsupportedQuery):
+        plan = network
+    if isinstance(query, HostQuery):
+        assert isinstance(plan, HostPlan | UnsupportedQuery)
+        return explained_host(text.name, text.text, query, plan, streaming)
+    found: Explanation | NetworkExplanation
+    if isinstance(query, Algebra):
+        assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
+        found = explained_network(text.name, text.text, query, choice, plan, one.statistics, streaming)
+    else:
         assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
-        explanation = explained(text.name, text.text, choice, plan, statistics, lints, streaming)
-        if isinstance(network, StreamNetwork) and isinstance(plan, StrategyPlan):
-            notes = with_network(explanation.streaming, network, plan.buckets)
-            explanation = replace(explanation, streaming=notes)
-        found.append(explanation)
-        choices.append(choice)
-    names = [explanation.name for explanation in found]
-    sharing = tuple(_shared(choices, names, statistics))
-    order = tuple(text.name for place, text in enumerate(texts) if place in places)
-    return Report(file, tuple(found), tuple(networks), sharing, statistics.notes, order, tuple(hosts))
+        found = explained(text.name, text.text, choice, plan, one.statistics, lints, streaming)
+    if isinstance(network, StreamNetwork) and isinstance(plan, NetworkPlan | StrategyPlan):
+        return replace(found, streaming=with_network(found.streaming, network, plan.buckets))
+    return found
 
 
 def _shared(
