@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test check map fuzz mutate bench docs dist fmt clean java chromium build/mypy
+.PHONY: help demo test thorough check map fuzz mutate bench docs dist fmt clean java chromium build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
@@ -33,6 +33,9 @@ demo: .venv/ready java  ## a million events, three queries on Spark: matches, ex
 test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
 	@$(BIN)/pytest -q -n 3 --dist loadgroup  # two Spark sessions, for streams and for the rest; all else beside them
+
+thorough: .venv/ready java chromium  ## all tests, with those that take long: faults and variants over streams
+	@$(BIN)/pytest -q -n 3 --dist loadgroup --thorough
 
 check: .venv/ready build/mypy  ## lint, format and types
 	@echo "ruff: lint and format"

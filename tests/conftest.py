@@ -1,4 +1,4 @@
-"""What all tests share: the option `--update` and the profiles for random tests."""
+"""What all tests share: the options `--update` and `--thorough`, and the profiles for random tests."""
 
 from __future__ import annotations
 
@@ -25,6 +25,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the program says now into the expectations of cases, plans and generated pages",
     )
+
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="also run the tests that take long: faults, tutorials and variants over real streams",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: takes long; runs with --thorough (make thorough)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What asks Spark comes first: with several processes, that takes the longest."""
+    items.sort(key=lambda item: "spark" not in item.path.parts)
+    if not config.getoption("--thorough"):
+        for item in items:
+            if item.get_closest_marker("thorough"):
+                item.add_marker(pytest.mark.skip(reason="never: runs with --thorough"))
 
 
 @pytest.fixture(scope="session")

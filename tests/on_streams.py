@@ -107,6 +107,7 @@ def write_batches(spark: Any, stream: Stream, rows: Sequence[Row], how: Replay, 
 
 def streamed_result(spark: Any, question: Question, how: Replay) -> Result:
     """What a streaming query gives over the events of a question; raises `UnsupportedQuery`."""
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
     program = with_watermark(question.program, how.delay)
     compiled = compile_program(program, -1, Options(streaming=True, buckets=how.buckets))
     streams = {one.name: one for one in question.streams}
@@ -173,6 +174,7 @@ class StreamedFiles:
         self.files = count()
         self.query: Any = None
         (directory / "in").mkdir()
+        spark.conf.set("spark.sql.shuffle.partitions", "2")  # each costs time in every micro-batch
 
     def frame(self) -> Any:
         reader = self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)

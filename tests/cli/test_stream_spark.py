@@ -41,6 +41,7 @@ def awaited(path: Path, words: str, running: subprocess.Popen[bytes]) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_ends_the_run_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """From Kafka, with the jars that a caller names, while events come."""
     try:
@@ -86,6 +87,7 @@ def _stop_and_go_on(directory: Path, kafka: Any, jars: str) -> None:
     assert rows(directory / "alerts") == [7, 8, 9], "what was kept is found again, and nothing twice"
 
 
+@pytest.mark.thorough
 def test_a_delta_table_has_each_match_once(tmp_path: Path) -> None:
     """One micro-batch: there is no Delta for Spark 4.3 yet, and that for 4.2 fails in the second one, when it
     reads its own log."""

@@ -24,6 +24,7 @@ def test_the_page_shows_the_script_of_the_example() -> None:
     assert shown in (ROOT / "docs" / "examples" / "kafka" / "alerts.neel").read_text()
 
 
+@pytest.mark.thorough
 def test_commands_print_what_the_page_shows(tmp_path: Path) -> None:
     try:
         jars = spark_jars("kafka")

@@ -55,6 +55,7 @@ def test_a_replay_gives_what_the_events_give(spark: Any, kind: str) -> None:
     assert results(neelc.sql(spark, NEGATION, T=streaming, buckets=2)) == expected
 
 
+@pytest.mark.thorough
 def test_a_replay_without_an_end(spark: Any) -> None:
     """The last matches wait for later events."""
     until = events(spark, COLUMNS["TIMESTAMP"][0]).where("ts <= timestamp_seconds(1700000150)")
@@ -87,6 +88,7 @@ def test_types_are_kept(spark: Any) -> None:
     assert results(streaming) == Counter(map(repr, bounded.collect()))
 
 
+@pytest.mark.thorough
 def test_batches_and_order(spark: Any) -> None:
     """In order, a micro-batch has no event before one of an earlier micro-batch; shuffled, some have."""
     bounded = events(spark, COLUMNS["TIMESTAMP"][0])
@@ -104,6 +106,7 @@ def test_batches_and_order(spark: Any) -> None:
         assert all(firsts) is is_ordered
 
 
+@pytest.mark.thorough
 def test_late_events(spark: Any) -> None:
     """A watermark that is shorter than the delays makes events late; Spark counts what neelc dropped."""
     bounded = events(spark, COLUMNS["TIMESTAMP"][0])
@@ -114,6 +117,7 @@ def test_late_events(spark: Any) -> None:
     assert sum(results(neelc.sql(spark, text, T=streaming, buckets=1)).values()) < expected
 
 
+@pytest.mark.thorough
 def test_speed(spark: Any) -> None:
     """Three minutes in three seconds, a micro-batch for each."""
     bounded = events(spark, COLUMNS["TIMESTAMP"][0])

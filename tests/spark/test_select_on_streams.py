@@ -99,27 +99,43 @@ AVERAGES = (
 )
 
 
+TEXTS = [
+    AVERAGES,
+    f"CREATE QUERY N AS {AVERAGES};\nSELECT t.k AS k, t.x AS x, n.y + 1 AS y FROM T AS t, N AS n "
+    "WHERE t.k = n.k AND t.y > n.y",
+    "SELECT s.k AS k, max(s.x) AS x FROM S WINDOW(TIME 7 SECONDS JUMP 5 SECONDS) AS s, T AS t "
+    "WHERE s.k = t.k GROUP BY s.k HAVING count(*) > 0",
+    "SELECT s.k AS k, r.name AS name, s.y + 1 AS y FROM S AS s, R AS r WHERE s.k = r.k AND s.x > 0",
+    "SELECT s.k AS k, t.y AS y, r.name AS name FROM S WINDOW(TIME 5 SECONDS) AS s, T AS t, R AS r "
+    "WHERE s.k = t.k AND s.k = r.k AND s.x < t.x",
+    "SELECT sum(s.y) AS y FROM S WINDOW(TIME 3 SECONDS) AS s",
+    "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (MEASURES a.k AS k, b.x + 1 AS n "
+    "WITHIN 20 SECONDS PARTITION BY k PATTERN ab DEFINE a AS x > 0, b AS x >= a.x) AS m",
+    "SELECT count(*) AS n, w.k AS k FROM (SELECT m.k AS k FROM S MATCH_RECOGNIZE_SEQUENTIAL ("
+    "MEASURES a.k AS k PARTITION BY k PATTERN ab DEFINE a AS x > 0) AS m) "
+    "WINDOW(TIME 9 SECONDS) AS w GROUP BY w.k",
+]
+"""Most of them take long, and run in process too."""
+NAMES = [
+    "averages",
+    "compared",
+    "jumping",
+    "relation",
+    "pairs and a relation",
+    "no key",
+    "matches",
+    "matches counted",
+]
+ALWAYS = ("compared", "matches counted")
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        AVERAGES,
-        f"CREATE QUERY N AS {AVERAGES};\nSELECT t.k AS k, t.x AS x, n.y + 1 AS y FROM T AS t, N AS n "
-        "WHERE t.k = n.k AND t.y > n.y",
-        "SELECT s.k AS k, max(s.x) AS x FROM S WINDOW(TIME 7 SECONDS JUMP 5 SECONDS) AS s, T AS t "
-        "WHERE s.k = t.k GROUP BY s.k HAVING count(*) > 0",
-        "SELECT s.k AS k, r.name AS name, s.y + 1 AS y FROM S AS s, R AS r WHERE s.k = r.k AND s.x > 0",
-        "SELECT s.k AS k, t.y AS y, r.name AS name FROM S WINDOW(TIME 5 SECONDS) AS s, T AS t, R AS r "
-        "WHERE s.k = t.k AND s.k = r.k AND s.x < t.x",
-        "SELECT sum(s.y) AS y FROM S WINDOW(TIME 3 SECONDS) AS s",
-        "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (MEASURES a.k AS k, b.x + 1 AS n "
-        "WITHIN 20 SECONDS PARTITION BY k PATTERN ab DEFINE a AS x > 0, b AS x >= a.x) AS m",
-        "SELECT count(*) AS n, w.k AS k FROM (SELECT m.k AS k FROM S MATCH_RECOGNIZE_SEQUENTIAL ("
-        "MEASURES a.k AS k PARTITION BY k PATTERN ab DEFINE a AS x > 0) AS m) "
-        "WINDOW(TIME 9 SECONDS) AS w GROUP BY w.k",
+        pytest.param(text, id=name, marks=() if name in ALWAYS else pytest.mark.thorough)
+        for text, name in zip(TEXTS, NAMES, strict=True)
     ],
-    ids=["averages", "compared", "jumping", "relation", "pairs and a relation", "no key", "matches",
-         "matches counted"],
-)  # fmt: skip
+)
 def test_the_rows_are_those_over_bounded_data(spark: Any, tmp_path: Path, text: str) -> None:
     given = {name: events(seed) for seed, name in enumerate("ST") if f" {name} " in text}
     names = spark.createDataFrame([("a", "first"), ("b", "second")], "k STRING, name STRING")
@@ -150,6 +166,7 @@ def _spread(values: list[Any]) -> float:
     return float(max(values) - min(values))
 
 
+@pytest.mark.thorough
 def test_a_function_of_a_user(spark: Any, tmp_path: Path) -> None:
     text = "SELECT s.k AS k, spread(s.y) AS y FROM S WINDOW(TIME 4 SECONDS) AS s GROUP BY s.k"
     spread = neelc.aggregate(_spread, returns="DOUBLE")

@@ -45,6 +45,7 @@ def failure_of(query: Any) -> neelc.NeelRunError:
 # Processes that are killed ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_was_killed_goes_on_from_its_checkpoint(spark: Any, files: QueryDirectories) -> None:
     write_events(files.events, files=5)
     ends = [run_until_killed(files, after=0.3), run_until_killed(files, after=Random(1).uniform(0, 1))]
@@ -54,6 +55,7 @@ def test_what_was_killed_goes_on_from_its_checkpoint(spark: Any, files: QueryDir
     assert files.found(spark) == files.expected(spark) != {}
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_fails_the_query_and_writes_nothing(spark: Any, files: QueryDirectories) -> None:
     """The session of the tests tries a task once."""
     write_events(files.events, files=3)
@@ -69,6 +71,7 @@ def test_a_killed_worker_fails_the_query_and_writes_nothing(spark: Any, files: Q
 # A checkpoint that cannot be written, or read ---------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_full_disk_at_the_checkpoint(spark: Any, files: QueryDirectories) -> None:
     write_events(files.events, files=6)
     files.checkpoint.mkdir()
@@ -132,6 +135,7 @@ def test_a_line_that_cannot_be_read(spark: Any, files: QueryDirectories, line: s
     assert dict(files.found(spark)) == {FIRST: 1, SECOND: 1}
 
 
+@pytest.mark.thorough
 def test_a_file_with_another_schema(spark: Any, files: QueryDirectories) -> None:
     files.events.mkdir()
     write_file(files.events, 0, GOOD)

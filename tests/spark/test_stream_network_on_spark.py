@@ -11,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 import neelc
 
 SCHEMA = "t TIMESTAMP, kind STRING, id INT, x INT, price DECIMAL(9, 2), s STRING"
@@ -113,6 +115,7 @@ RETURN c.x, l.x AS y, l.te
 """
 
 
+@pytest.mark.thorough
 def test_a_restart_in_one_bucket(spark: Any, tmp_path: Path) -> None:
     """Half of the files come when the query has stopped; it goes on where it was."""
     rows = events(160, 2)
@@ -160,6 +163,7 @@ def test_a_pattern_reads_a_select(spark: Any, tmp_path: Path) -> None:
         assert streamed(spark, PATTERN_OF_SELECT, data, tmp_path / "checkpoint") == expected
 
 
+@pytest.mark.thorough
 def test_a_select_reads_a_pattern(spark: Any, tmp_path: Path) -> None:
     rows = events(240, 4)
     with set_to(
