@@ -31,6 +31,7 @@ def printed(program: str, *arguments: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.thorough
 def test_a_query_over_a_stream(tmp_path: Path) -> None:
     """Workers have neelc installed here: Spark Connect does not give streaming queries what was shipped."""
     assert printed("connect_stream.py", str(tmp_path)) == [["bob", 2]]
