@@ -44,7 +44,10 @@ def results(frame: Any) -> Counter[Any]:
     return rows
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.thorough if place else ()) for place, kind in enumerate(COLUMNS)],
+)
 def test_a_replay_gives_what_the_events_give(spark: Any, kind: str) -> None:
     """Matches at the end, which wait for the end of a negation's scope, too."""
     expression, settings = COLUMNS[kind]
@@ -66,6 +69,7 @@ def test_a_replay_without_an_end(spark: Any) -> None:
     assert 0 < sum(found.values()) < sum(expected.values()) and found <= expected
 
 
+@pytest.mark.thorough
 def test_no_query_sees_the_row_that_ends_a_replay(spark: Any) -> None:
     for expression, settings in (COLUMNS["TIMESTAMP"], COLUMNS["BIGINT"]):
         bounded = neelc.stream(events(spark, expression).drop("kind"), **settings)
