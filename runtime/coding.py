@@ -7,7 +7,7 @@ become ranks, jointly for all columns that are compared with each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -17,10 +17,8 @@ import pyarrow.compute as pc
 from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import NullableArray
 from neelc.runtime.program import (
-    Apply,
-    ColumnValue,
     PatternProgram,
-    Value,
+    columns_of_value,
     conditions,
     folds,
     registered_folds,
@@ -35,7 +33,7 @@ def condition_columns(program: PatternProgram) -> frozenset[str]:
     >>> sorted(condition_columns(PatternProgram((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
     ['room', 'ward']
     """
-    compared = (name for value in conditions(program.steps) for name in _names(value))
+    compared = (column.name for value in conditions(program.steps) for column in columns_of_value(value))
     folded = (fold.column for fold in folds(program.steps) if fold.column and not fold.registered)
     return frozenset((*compared, *folded))
 
@@ -45,15 +43,6 @@ def called_columns(program: PatternProgram) -> frozenset[str]:
     functions of users, and to distinguish partial matches."""
     compared = frozenset() if program.furthest is None else program.furthest.columns
     return compared | {fold.column for fold in registered_folds(program.steps) if fold.column}
-
-
-def _names(value: Value) -> Iterator[str]:
-    match value:
-        case ColumnValue(name=name):
-            yield name
-        case Apply(operands=operands):
-            for operand in operands:
-                yield from _names(operand)
 
 
 def coded(columns: Mapping[str, pa.Array], codings: Sequence[Sequence[str]]) -> dict[str, NullableArray]:

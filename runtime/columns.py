@@ -26,6 +26,15 @@ FIRST_TIME = int(np.iinfo(np.int64).min)
 LAST_TIME = int(np.iinfo(np.int64).max)
 
 
+def earlier(time: int, by: int) -> int:
+    """A time before another; no earlier than the first there is.
+
+    >>> earlier(30, 10), earlier(FIRST_TIME, 10) == FIRST_TIME
+    (20, True)
+    """
+    return max(time, FIRST_TIME + by) - by
+
+
 def heads(keys: Sequence[pa.Array], count: int) -> Ints:
     """The numbers of the rows at which a key begins, in `count` > 0 rows.
 

@@ -670,6 +670,16 @@ def names_of_value(value: Value) -> Iterator[EventName]:
                 yield from names_of_value(operand)
 
 
+def columns_of_value(value: Value) -> Iterator[ColumnValue]:
+    """The columns that a value is computed from, from left to right."""
+    match value:
+        case ColumnValue():
+            yield value
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from columns_of_value(operand)
+
+
 @lru_cache(maxsize=4096)
 def names_of_steps(steps: tuple[KernelStep, ...]) -> frozenset[EventName]:
     """What the steps of a program read: events, lists, and marks.

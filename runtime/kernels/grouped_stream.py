@@ -8,7 +8,7 @@ passes, less a window:
     before < t + window <= now
 
 Matches are counted without being enumerated where that is possible (`counting/`); else a row has all of them
-as a list, over which Spark aggregates.
+as a list. No query is compiled to such lists yet: it is refused.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, Columns, Ints
+from neelc.runtime.columns import FIRST_TIME, Bools, Columns, Ints, earlier
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.counting.counting import counted, united_groups
 from neelc.runtime.kernels.counting.kernel import as_batch
 from neelc.runtime.kernels.gathering import gather, in_larger_pieces, output_schema
-from neelc.runtime.kernels.matching import Piece, matches
-from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
+from neelc.runtime.kernels.matching import Piece, matches, taken_matches
+from neelc.runtime.kernels.pattern_kernel import SearchRows, events_of, functions_called
 from neelc.runtime.kernels.pattern_stream import (
-    EVENTS,
+    EventStream,
     KnownEvents,
-    known_events,
     match_values,
-    taken_matches,
 )
 from neelc.runtime.order import key_codes
 from neelc.runtime.program import (
@@ -39,18 +37,17 @@ from neelc.runtime.program import (
     MATCH_START,
     PatternProgram,
     StreamedGroups,
-    registered_folds,
 )
-from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
-from neelc.runtime.user_functions import Function, needed
-from neelc.runtime.worker import MOST_MATCHES, explained
+from neelc.runtime.streaming import WatermarkMove
+from neelc.runtime.user_functions import Function
+from neelc.runtime.worker import MOST_MATCHES
 
 MATCHES = "matches"
 """The list of a group's matches: a struct with those of the variables for each."""
 
 
 @dataclass(frozen=True)
-class GroupedStream:
+class GroupedStream(EventStream):
     """The groups of a program's matches, as a kernel for streams."""
 
     streamed: StreamedGroups
@@ -61,45 +58,34 @@ class GroupedStream:
     def program(self) -> PatternProgram:
         return self.streamed.program
 
-    def advance(
-        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
-    ) -> StreamStep:
-        kept = memory.tables.get(EVENTS, ())
-        if not kept and not rows:
-            return StreamStep()
-        with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows)
-            results = list(self._results(known, *self._finished(move)))
-            left = known.rows(known.columns.start > _less(move.now, self._keep))
-        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), self._wake(left, move.now))
+    def needed(self, known: KnownEvents, now: int) -> Bools:
+        return known.columns.start > earlier(now, self._keep)
 
-    def _wake(self, left: KnownEvents, now: int) -> int | None:
+    def wake(self, left: KnownEvents, now: int) -> int | None:
         """When the next group may be complete; after the last one, when nothing is needed any more."""
         start, window = left.columns.start, self.streamed.window
-        if not len(start):
-            return None
-        waiting = start[start > _less(now, window)]
+        waiting = start[start > earlier(now, window)]
         return int(waiting.min()) + window if len(waiting) else int(start.max()) + self._keep
 
     def _finished(self, move: WatermarkMove) -> tuple[int, int]:
         """The times, from the first to before the last, of the groups that are complete now and were not
         before."""
         window = self.streamed.window
-        return _less(move.before, window) + (move.before > FIRST_TIME + window), _less(move.now, window) + 1
+        return earlier(move.before, window) + (move.before > FIRST_TIME + window), earlier(
+            move.now, window
+        ) + 1
 
     @property
     def _keep(self) -> int:
         return self.streamed.window * self.streamed.windows_kept
 
-    def _results(self, known: KnownEvents, first: int, beyond: int) -> Iterator[pa.RecordBatch]:
-        start = known.columns.start
+    def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
+        (first, beyond), start = self._finished(move), known.columns.start
         known = known.of_keys((start >= first) & (start < beyond)) if self.streamed.has_starts else known
         if not len(known.columns.start) or beyond <= first:
             return
-        low = first if self.streamed.has_starts else _less(first, self.streamed.window)
-        heads = known.heads
-        limits = np.full(len(heads), low), np.full(len(heads), beyond)
-        rows = SearchRows(known.columns, heads, *limits)
+        low = first if self.streamed.has_starts else earlier(first, self.streamed.window)
+        rows = known.to_search(low, beyond)
         if isinstance(self.program, CountingProgram):
             yield from self._counted(self.program, rows, first, beyond)
         else:
@@ -139,11 +125,6 @@ class GroupedStream:
         return codes, np.asarray(time, dtype=np.int64)
 
 
-def _less(time: int, length: int) -> int:
-    """A time before another; no earlier than the first there is."""
-    return max(time, FIRST_TIME + length) - length
-
-
 def _lists(batches: Sequence[pa.RecordBatch], group: Ints) -> pa.RecordBatch:
     """Matches, sorted by group, as one list for each of them; with the first start and the last end."""
     rows = pa.Table.from_batches(batches).combine_chunks()
@@ -166,6 +147,4 @@ def grouped_stream(
     aggregates: Mapping[str, Function] | None = None,
 ) -> GroupedStream:
     """The kernel of a program. `aggregates` are the functions of users that conditions call."""
-    folds = registered_folds(streamed.program.steps)
-    functions = needed(aggregates or {}, (fold.function for fold in folds))
-    return GroupedStream(streamed, most_matches, functions)
+    return GroupedStream(streamed, most_matches, functions_called([streamed.program], aggregates))

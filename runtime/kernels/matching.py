@@ -235,7 +235,8 @@ def _united_columns(pieces: Sequence[Piece]) -> Piece:
     return {name: united_columns([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _taken(piece: Piece, rows: Numbers) -> dict[EventName, Numbers | EventLists]:
+def taken_matches(piece: Piece, rows: Numbers) -> dict[EventName, Numbers | EventLists]:
+    """Some of the matches of a piece."""
     return {
         name: column.take(rows) if isinstance(column, EventLists) else column[rows]
         for name, column in piece.items()
@@ -258,7 +259,7 @@ def _best(piece: Piece, spec: FurthestMatch, leaves: Sequence[Leaf], events: Ker
     """Of each start, one match of each branch."""
     branch, start = _branch_and_start(piece, spec)
     group = start * len(spec.starts) + branch
-    return _taken(piece, preferred(group, piece, leaves, events))
+    return taken_matches(piece, preferred(group, piece, leaves, events))
 
 
 def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
@@ -278,7 +279,7 @@ def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
             hints[hint] = new & (rows[:, place[hint]] >= 0)
             new = new & ~hints[hint]
     started = chosen >= 0
-    best = _taken(piece, chosen[started])
+    best = taken_matches(piece, chosen[started])
     for name, has_hint in hints.items():
         column = best.get(name)
         if column is not None and not isinstance(column, EventLists):

@@ -23,7 +23,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.columns import earlier
+from neelc.runtime.kernels.pattern_kernel import functions_called
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
 from neelc.runtime.kernels.rows.stream import RowStream
@@ -33,7 +34,6 @@ from neelc.runtime.program import (
     ELEMENT,
     NODE,
     PLACE,
-    Apply,
     ColumnValue,
     ListColumn,
     NetworkNode,
@@ -42,11 +42,11 @@ from neelc.runtime.program import (
     RowProjection,
     StreamedPattern,
     Value,
-    registered_folds,
+    columns_of_value,
 )
 from neelc.runtime.streaming import StreamKernel, StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.user_calls import TYPES, python_values
-from neelc.runtime.user_functions import Function, needed
+from neelc.runtime.user_functions import Function
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import in_zone
@@ -99,9 +99,8 @@ def network_stream(
     time_zone: str | None = None,
 ) -> NetworkStream:
     """The kernel of a program. `aggregates` are the functions of users that conditions call."""
-    patterns = [node.program for node in program.nodes if isinstance(node.program, StreamedPattern)]
-    folds = [fold for pattern in patterns for fold in registered_folds(pattern.program.steps)]
-    functions = needed(aggregates or {}, (fold.function for fold in folds))
+    patterns = (node.program for node in program.nodes if isinstance(node.program, StreamedPattern))
+    functions = functions_called((pattern.program for pattern in patterns), aggregates)
     return NetworkStream(program, most_matches, functions, time_zone)
 
 
@@ -111,7 +110,7 @@ def _behind(move: WatermarkMove, lag: int) -> WatermarkMove:
     >>> _behind(WatermarkMove(FIRST_TIME, 30), 10) == WatermarkMove(FIRST_TIME, 20)
     True
     """
-    return WatermarkMove(max(move.before, FIRST_TIME + lag) - lag, max(move.now, FIRST_TIME + lag) - lag)
+    return WatermarkMove(earlier(move.before, lag), earlier(move.now, lag))
 
 
 def _advanced(
@@ -299,12 +298,7 @@ class _ProjectedRows:
 
 def _inputs(value: Value) -> list[ColumnValue]:
     """The columns that an expression names, each once."""
-    match value:
-        case ColumnValue():
-            return [value]
-        case Apply(operands=operands):
-            return list(dict.fromkeys(one for operand in operands for one in _inputs(operand)))
-    return []
+    return list(dict.fromkeys(columns_of_value(value)))
 
 
 def _aggregate_of(column: ListColumn) -> Callable[[list[object]], object]:

@@ -11,7 +11,7 @@ The first use in a worker imports NumPy and Arrow, nothing of Spark and nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar
@@ -57,8 +57,16 @@ def kernel(
     conditions call."""
     if len(program.roles) > len(_BITS):
         raise ValueError(f"{len(program.roles)} roles do not fit into {len(_BITS)} bits")
-    functions = needed(aggregates or {}, (fold.function for fold in registered_folds(program.steps)))
+    functions = functions_called([program], aggregates)
     return pattern_kernel(program, WorkerLimits(rows_at_once, most_matches), functions).function()
+
+
+def functions_called(
+    programs: Iterable[PatternProgram], aggregates: Mapping[str, Function] | None
+) -> Mapping[str, Function]:
+    """Of the functions that users give, those that conditions of programs call."""
+    folds = (fold for program in programs for fold in registered_folds(program.steps))
+    return needed(aggregates or {}, (fold.function for fold in folds))
 
 
 def pattern_kernel(

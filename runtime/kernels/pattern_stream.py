@@ -22,11 +22,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine, names, numbers
+from neelc.runtime.columns import (
+    FIRST_TIME,
+    LAST_TIME,
+    Bools,
+    Columns,
+    Ints,
+    combine,
+    earlier,
+    names,
+    numbers,
+)
 from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
-from neelc.runtime.kernels.matching import Piece, matches, united_columns
-from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
+from neelc.runtime.kernels.matching import Piece, matches, taken_matches, united_columns
+from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of, functions_called
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.program import (
     MATCH_START,
@@ -34,10 +44,9 @@ from neelc.runtime.program import (
     MatchValue,
     PatternProgram,
     StreamedPattern,
-    registered_folds,
 )
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
-from neelc.runtime.user_functions import Function, needed
+from neelc.runtime.user_functions import Function
 from neelc.runtime.worker import MOST_MATCHES, explained
 
 EVENTS, ROWS = "events", "rows"
@@ -119,10 +128,7 @@ class PatternStream:
     def _matches(self, known: KnownEvents) -> Iterator[Piece]:
         if not len(known.columns.start):
             return
-        heads = known.heads
-        everywhere = np.full(len(heads), FIRST_TIME), np.full(len(heads), LAST_TIME)
-        rows = SearchRows(known.columns, heads, *everywhere)
-        events = events_of(self.program, rows, self.functions)
+        events = events_of(self.program, known.to_search(), self.functions)
         yield from matches(self.program, events, most_matches=self.most_matches)
 
     def _wake(self, left: KnownEvents, now: int) -> int | None:
@@ -142,9 +148,7 @@ def pattern_stream(
     aggregates: Mapping[str, Function] | None = None,
 ) -> PatternStream:
     """The kernel of a program. `aggregates` are the functions of users that conditions call."""
-    folds = registered_folds(streamed.program.steps)
-    functions = needed(aggregates or {}, (fold.function for fold in folds))
-    return PatternStream(streamed, most_matches, functions)
+    return PatternStream(streamed, most_matches, functions_called([streamed.program], aggregates))
 
 
 # The events that are known.
@@ -178,6 +182,11 @@ class KnownEvents:
         found[of_key[rows]] = True
         return self.rows(found[of_key])
 
+    def to_search(self, low: int = FIRST_TIME, high: int = LAST_TIME) -> SearchRows:
+        """Matches are searched that start from `low` to before `high`."""
+        heads = self.heads
+        return SearchRows(self.columns, heads, np.full(len(heads), low), np.full(len(heads), high))
+
     def batches(self) -> tuple[pa.RecordBatch, ...]:
         count = len(self.columns.start)
         if not count:
@@ -205,6 +214,39 @@ def known_events(
     return KnownEvents(columns.take(order), key[order], is_new[order])
 
 
+class EventStream:
+    """A kernel for streams that keeps events, and nothing else."""
+
+    @property
+    def program(self) -> PatternProgram:
+        raise NotImplementedError
+
+    def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
+        """What is sure now, and was not before."""
+        raise NotImplementedError
+
+    def needed(self, known: KnownEvents, now: int) -> Bools:
+        """The events that are kept."""
+        raise NotImplementedError
+
+    def wake(self, left: KnownEvents, now: int) -> int | None:
+        """When the kernel must be called again; some events are `left`."""
+        raise NotImplementedError
+
+    def advance(
+        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
+    ) -> StreamStep:
+        kept = memory.tables.get(EVENTS, ())
+        if not kept and not rows:
+            return StreamStep()
+        with explained(context_of(self.program)):
+            known = known_events(self.program, kept, rows)
+            results = list(self.results(known, move))
+            left = known.rows(self.needed(known, move.now))
+        wake = self.wake(left, move.now) if len(left.columns.start) else None
+        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), wake)
+
+
 def _keep(streamed: StreamedPattern) -> int | None:
     """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
     such time."""
@@ -218,7 +260,7 @@ def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
         return np.zeros(len(start), dtype=np.bool_)
     keep = _keep(streamed)
     if keep is not None:
-        return start > max(now, FIRST_TIME + keep) - keep
+        return start > earlier(now, keep)
     assert streamed.events is not None, "without a window, nothing could ever be forgotten"
     # A window of EVENTS that reaches beyond the watermark has fewer of them before.
     most = streamed.events * streamed.windows_kept
@@ -358,13 +400,6 @@ def _chosen(piece: Piece, rows: Bools) -> Piece:
     return piece if rows.all() else taken_matches(piece, np.flatnonzero(rows))
 
 
-def taken_matches(piece: Piece, rows: Ints) -> Piece:
-    return {
-        name: column.take(rows) if isinstance(column, EventLists) else column[rows]
-        for name, column in piece.items()
-    }
-
-
 def _moved(column: Ints | EventLists, places: Ints) -> Ints | EventLists:
     """Events by their places among all, given those among some of them."""
     if isinstance(column, EventLists):
@@ -426,15 +461,11 @@ class EmittedRows:
 
     def tables(self, now: int) -> dict[str, tuple[pa.RecordBatch, ...]]:
         """What is kept of it."""
-        self.batches = tuple(
-            left
-            for batch in self.batches
-            if (
-                left := batch.filter(
-                    pa.array(self._time(batch) > max(now, FIRST_TIME + self._window) - self._window)
-                )
-            ).num_rows
-        )
+        if not self.batches:
+            return {}
+        limit = earlier(now, self._window)
+        left = (batch.filter(pa.array(self._time(batch) > limit)) for batch in self.batches)
+        self.batches = tuple(batch for batch in left if batch.num_rows)
         return {ROWS: self.batches} if self.batches else {}
 
     def wake(self) -> int | None:

@@ -12,25 +12,26 @@ An event is kept until a window after its latest time: imprecise ones are kept f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, numbers
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, earlier, numbers
 from neelc.runtime.failures import too_many_matches
 from neelc.runtime.kernels.confidence.kernel import weighed_matches, with_confidence
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
-from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of
-from neelc.runtime.kernels.pattern_stream import EVENTS, KnownEvents, are_old, known_events, taken_matches
+from neelc.runtime.kernels.matching import taken_matches
+from neelc.runtime.kernels.pattern_kernel import events_of
+from neelc.runtime.kernels.pattern_stream import EventStream, KnownEvents, are_old
 from neelc.runtime.program import ImpreciseProgram, StreamedImprecise
-from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
-from neelc.runtime.worker import MOST_MATCHES, explained
+from neelc.runtime.streaming import WatermarkMove
+from neelc.runtime.worker import MOST_MATCHES
 
 
 @dataclass(frozen=True)
-class ImpreciseStream:
+class ImpreciseStream(EventStream):
     """The matches of a program with their confidence, as a kernel for streams."""
 
     streamed: StreamedImprecise
@@ -40,38 +41,24 @@ class ImpreciseStream:
     def program(self) -> ImpreciseProgram:
         return self.streamed.program
 
-    def advance(
-        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
-    ) -> StreamStep:
-        kept = memory.tables.get(EVENTS, ())
-        if not kept and not rows:
-            return StreamStep()
-        with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows)
-            results = list(self._results(known, move))
-            left = known.rows(self._needed(known, move.now))
-        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), self._wake(left, move.now))
-
-    def _wake(self, left: KnownEvents, now: int) -> int | None:
+    def wake(self, left: KnownEvents, now: int) -> int | None:
         """When the next match may be sure; after the last one, when nothing is needed any more."""
         end, window = left.columns.end, self.streamed.window
-        if not len(end):
-            return None
-        waiting = end[end > self._less(now)]
+        waiting = end[end > earlier(now, self.streamed.window)]
         if self.streamed.is_immediate or not len(waiting):
             return int(end.max()) + window * (1 + (not self.streamed.is_immediate))
         return int(waiting.min()) + window
 
-    def _results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
+    def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
         low, high = FIRST_TIME, LAST_TIME
         if not self.streamed.is_immediate:
-            low = self._less(move.before) + (move.before > FIRST_TIME + self.streamed.window)
-            high = self._less(move.now) + 1
+            low = earlier(move.before, self.streamed.window) + (
+                move.before > FIRST_TIME + self.streamed.window
+            )
+            high = earlier(move.now, self.streamed.window) + 1
         if low >= high or not len(known.columns.start):
             return
-        heads = known.heads
-        limits = np.full(len(heads), low), np.full(len(heads), high)
-        rows = SearchRows(known.columns, heads, *limits)
+        rows = known.to_search(low, high)
         schema, total = output_schema(self.program, known.columns.schema), 0
         for piece, confidence in weighed_matches(self.program, events_of(self.program, rows)):
             chosen = (
@@ -85,16 +72,12 @@ class ImpreciseStream:
             found = gather(schema, self.program, known.columns, taken_matches(piece, chosen))
             yield from with_confidence(found, confidence[chosen])
 
-    def _less(self, time: int) -> int:
-        """A window before a time; no earlier than the first there is."""
-        return max(time, FIRST_TIME + self.streamed.window) - self.streamed.window
-
-    def _needed(self, known: KnownEvents, now: int) -> Bools:
+    def needed(self, known: KnownEvents, now: int) -> Bools:
         """The events that a match may need that is not emitted yet: its own may happen later than a window
         before the watermark. What may spoil it can happen when the earliest of them can, or a window
         before."""
         earliest, latest = known.columns.start, known.columns.end
-        limit = self._less(now)
+        limit = earlier(now, self.streamed.window)
         if self.streamed.is_immediate or not len(earliest):
             return latest > limit
         of_key = numbers(known.heads, len(earliest))

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, Bools
+from neelc.runtime.columns import Bools, earlier
 from neelc.runtime.kernels.rows import automaton
 from neelc.runtime.kernels.rows.automaton import Ints, RowMatches, Viability
 from neelc.runtime.kernels.rows.backtracking import (
@@ -334,7 +334,7 @@ class _OpenSearch:
                 np.append(self.heads[1:], len(self.rows))
             )
         if not self.ahead:
-            return self._time <= max(self.partitions.now, FIRST_TIME + program.reach) - program.reach
+            return self._time <= earlier(self.partitions.now, program.reach)
         # There are rows behind those that are searched: the window is closed if they are outside of it.
         beyond = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)[self.end]
         distance = self._each(beyond).view(np.uint64) - self._time.view(np.uint64)

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neelc.runtime.columns import FIRST_TIME, Bools, Ints, key_text, selected, times
+from neelc.runtime.columns import Bools, Ints, earlier, key_text, selected, times
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.rows import navigation
 from neelc.runtime.kernels.rows.automaton import RowFailure, listed
@@ -110,7 +110,7 @@ class _Call:
         reach = self.program.reach
         if reach is None:
             return np.zeros(len(start), dtype=np.bool_)
-        before, now = (max(at, FIRST_TIME + reach) - reach for at in (self.move.before, self.move.now))
+        before, now = (earlier(at, reach) for at in (self.move.before, self.move.now))
         return (start > before) & (start <= now)
 
     def _active(self, codes: Ints, start: Ints, rows: pa.RecordBatch) -> Bools:

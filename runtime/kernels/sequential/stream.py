@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, Bools, Ints, key_text, selected, times
+from neelc.runtime.columns import FIRST_TIME, Bools, Ints, earlier, key_text, selected, times
 from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.sequential.kernel import match_rows
 from neelc.runtime.kernels.sequential.matching import EventInstants, Matcher, first_needed, gathered
@@ -66,7 +66,7 @@ class SequentialStream:
     def _oldest(self, now: int) -> int:
         """What starts then or before is outside of the window of all events to come."""
         reach = self.program.reach
-        return FIRST_TIME if reach is None else max(now, FIRST_TIME + reach) - reach
+        return FIRST_TIME if reach is None else earlier(now, reach)
 
     def _active(self, events: pa.RecordBatch, start: Ints, is_new: Bools, now: int) -> tuple[Ints, Ints]:
         """The complete events of keys that have new ones, in order, and where keys begin among them."""

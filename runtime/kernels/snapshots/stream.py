@@ -51,7 +51,7 @@ from neelc.runtime.kernels.snapshots.program import (
     SnapshotTimeWindow,
 )
 from neelc.runtime.order import key_codes
-from neelc.runtime.program import Apply, ColumnValue, Constant, Value
+from neelc.runtime.program import Apply, ColumnValue, Constant, Value, columns_of_value
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.user_calls import arrow_type, python_values
 from neelc.runtime.values.arithmetic import is_true
@@ -327,17 +327,12 @@ def _numeric(value: Value, rows: ValidRows) -> Value | None:
     return None
 
 
-def _names(value: Value) -> Iterator[str]:
-    match value:
-        case ColumnValue(_, name):
-            yield name
-        case Apply(_, operands):
-            for operand in operands:
-                yield from _names(operand)
+def _names(value: Value) -> list[str]:
+    return list(dict.fromkeys(column.name for column in columns_of_value(value)))
 
 
 def _one_by_one(value: Value, rows: ValidRows) -> list[object]:
-    names = list(dict.fromkeys(_names(value)))
+    names = _names(value)
     compute = compiled(value, lambda column: names.index(column.name))
     if not names:
         return [compute(())] * len(rows)
