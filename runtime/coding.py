@@ -28,7 +28,7 @@ from neelc.runtime.program import (
 def condition_columns(program: PatternProgram) -> frozenset[str]:
     """The names of the columns that conditions mention.
 
-    >>> from neelc.runtime.program import Absent, Take
+    >>> from neelc.runtime.program import Absent, Apply, ColumnValue, Take
     >>> same = Apply("=", (ColumnValue("a", "room"), ColumnValue("b", "ward")))
     >>> sorted(condition_columns(PatternProgram((Absent((Take("b", "B", where=(same,)),)),), (), ("B",))))
     ['room', 'ward']

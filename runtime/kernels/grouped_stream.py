@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, Bools, Columns, Ints, earlier
+from neelc.runtime.columns import Bools, Columns, Ints, earlier
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.counting.counting import counted, united_groups
 from neelc.runtime.kernels.counting.kernel import as_batch
@@ -30,6 +30,7 @@ from neelc.runtime.kernels.pattern_stream import (
     EventStream,
     KnownEvents,
     match_values,
+    passed_times,
 )
 from neelc.runtime.order import key_codes
 from neelc.runtime.program import (
@@ -67,20 +68,13 @@ class GroupedStream(EventStream):
         waiting = start[start > earlier(now, window)]
         return int(waiting.min()) + window if len(waiting) else int(start.max()) + self._keep
 
-    def _finished(self, move: WatermarkMove) -> tuple[int, int]:
-        """The times, from the first to before the last, of the groups that are complete now and were not
-        before."""
-        window = self.streamed.window
-        return earlier(move.before, window) + (move.before > FIRST_TIME + window), earlier(
-            move.now, window
-        ) + 1
-
     @property
     def _keep(self) -> int:
         return self.streamed.window * self.streamed.windows_kept
 
     def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
-        (first, beyond), start = self._finished(move), known.columns.start
+        first, beyond = passed_times(move, self.streamed.window)
+        start = known.columns.start
         known = known.of_keys((start >= first) & (start < beyond)) if self.streamed.has_starts else known
         if not len(known.columns.start) or beyond <= first:
             return

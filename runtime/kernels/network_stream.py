@@ -107,6 +107,7 @@ def network_stream(
 def _behind(move: WatermarkMove, lag: int) -> WatermarkMove:
     """The watermark of a node whose rows come later.
 
+    >>> from neelc.runtime.columns import FIRST_TIME
     >>> _behind(WatermarkMove(FIRST_TIME, 30), 10) == WatermarkMove(FIRST_TIME, 20)
     True
     """
@@ -217,7 +218,7 @@ def arrow_type_of(type: ValueType) -> pa.DataType:
 def projected(projection: RowProjection, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows that a projection makes of rows.
 
-    >>> from neelc.runtime.program import Constant
+    >>> from neelc.runtime.program import Apply, Constant
     >>> rows = pa.RecordBatch.from_pylist([{"a": {"x": 1}, "b": [{"x": 2}, {"x": 5}]}])
     >>> each = Apply("+", (Apply("field", (ELEMENT, Constant("x"))), ColumnValue("a", "x")), "bigint")
     >>> total = ListColumn("total", ColumnValue("", "b"), each, "bigint", "sum")

@@ -247,6 +247,18 @@ class EventStream:
         return StreamStep(results, StreamMemory({}, {EVENTS: left.batches()}), wake)
 
 
+def passed_times(move: WatermarkMove, window: int) -> tuple[int, int]:
+    """The times, from the first to before the last, whose window has passed now and had not before.
+
+    >>> passed_times(WatermarkMove(30, 50), 10)
+    (21, 41)
+    >>> passed_times(WatermarkMove(FIRST_TIME, 50), 10) == (FIRST_TIME, 41)
+    True
+    """
+    first = earlier(move.before, window) + (move.before > FIRST_TIME + window)
+    return first, earlier(move.now, window) + 1
+
+
 def _keep(streamed: StreamedPattern) -> int | None:
     """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
     such time."""

@@ -24,7 +24,7 @@ from neelc.runtime.kernels.confidence.kernel import weighed_matches, with_confid
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import taken_matches
 from neelc.runtime.kernels.pattern_kernel import events_of
-from neelc.runtime.kernels.pattern_stream import EventStream, KnownEvents, are_old
+from neelc.runtime.kernels.pattern_stream import EventStream, KnownEvents, are_old, passed_times
 from neelc.runtime.program import ImpreciseProgram, StreamedImprecise
 from neelc.runtime.streaming import WatermarkMove
 from neelc.runtime.worker import MOST_MATCHES
@@ -52,10 +52,7 @@ class ImpreciseStream(EventStream):
     def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
         low, high = FIRST_TIME, LAST_TIME
         if not self.streamed.is_immediate:
-            low = earlier(move.before, self.streamed.window) + (
-                move.before > FIRST_TIME + self.streamed.window
-            )
-            high = earlier(move.now, self.streamed.window) + 1
+            low, high = passed_times(move, self.streamed.window)
         if low >= high or not len(known.columns.start):
             return
         rows = known.to_search(low, high)
