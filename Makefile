@@ -61,7 +61,7 @@ fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the referenc
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sequential_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m why_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_fuzz --networks $(or $(PAIRS),5000) --seed $(or $(SEED),1))
-	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_stream_fuzz --networks $(or $(PAIRS),5000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_stream_fuzz --pairs $(or $(PAIRS),5000) --seed $(or $(SEED),1))
 
 mutate: .venv/ready  ## break the guards of rules, one by one: each must be noticed; ONLY="RULE ..."
 	@PYTHONPATH=tests $(BIN)/python -m mutate --pairs $(or $(PAIRS),20000) --only $(ONLY)

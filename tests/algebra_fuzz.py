@@ -6,15 +6,17 @@ python -m algebra_fuzz --networks 2000 --seed 1
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
+from time import monotonic
 from typing import Any
 
 import pyarrow as pa
+from fuzz_runner import findings_of, fuzz_parser, outcome, seen_table
 from generate.networks import Network, networks
 
 from neelc.algebra.cost.network import chosen_network
@@ -170,24 +172,22 @@ def laws(network: Network, random: Random, fired: Counter[str]) -> Iterator[str]
     yield from aggregated(network, random, fired)
 
 
+def check(number: int, seen: Counter[str]) -> Iterator[str]:
+    """What is wrong with the network of a number."""
+    random = Random(number)
+    for network in networks(random, 1):
+        seen["networks"] += 1
+        yield from laws(network, random, seen)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    fired: Counter[str] = Counter()
-    random = Random(options.seed)
-    for network in networks(random, options.networks):
-        for problem in laws(network, random, fired):
-            print(problem)
-            return 1
-    silent = [rule.__name__ for rule in FILTERS.parts if not fired[rule.__name__]]
-    print(f"{options.networks} networks agree; {dict(fired)}")
-    if silent and options.networks >= 500:
-        print(f"rules that never fired: {', '.join(silent)}")
-        return 1
-    return 0
+    options, begin = fuzz_parser("algebra_fuzz", 2000, "networks").parse_args(), monotonic()
+    findings = findings_of(check, options, "networks")
+    silent = [rule.__name__ for rule in FILTERS.parts if not findings.seen[rule.__name__]]
+    if silent and options.count >= 500:
+        findings.broken.append(f"rules that never fired: {', '.join(silent)}")
+    return outcome(seen_table(findings.seen, monotonic() - begin), findings.broken)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

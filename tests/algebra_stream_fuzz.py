@@ -6,7 +6,7 @@ arrival; what is kept is written and read between any two calls. Part of `make f
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from zlib import crc32
 
 import pyarrow as pa
 from algebra_fuzz import TYPES, same_rows, shown, table_of
+from fuzz_runner import fuzz
 from generate.networks import Network, networks
 from in_stream import FAR, Arrival, arrival
 
@@ -272,20 +273,12 @@ def check(network: Network, seed: int, tally: Counter[str]) -> Iterator[str]:
                 return
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    tally: Counter[str] = Counter()
-    random = Random(options.seed)
-    for number, network in enumerate(networks(random, options.networks)):
-        for problem in check(network, options.seed * 1_000_000 + number, tally):
-            print(problem)
-            return 1
-    print(f"{options.networks} networks over streams agree; {dict(tally)}")
-    return 0
+def check_number(number: int, seen: Counter[str]) -> Iterator[str]:
+    """What is wrong with the network of a number."""
+    for network in networks(Random(number), 1):
+        seen["pairs"] += 1
+        yield from check(network, number, seen)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(fuzz(check_number, "algebra_stream_fuzz", 2000))

@@ -9,14 +9,14 @@ A query depends on its number only: a counter-example that was found once is fou
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
+from fuzz_runner import fuzz_parser, outcome, rounds
 from generate.rewritable import sample
 from rewriting import Broken, Tally, check_sample, rules
 from shrinking import counter_example
@@ -51,22 +51,6 @@ def run_round(first: int, rules: Sequence[str] = (), known: Collection[str] = ()
     return done
 
 
-def run_rounds(first: int, pairs: int, rules: Sequence[str], processes: int) -> Iterator[Round]:
-    """Rounds as they come to an end, until there are enough pairs."""
-    numbers = count(first, ROUND)
-    known: set[str] = set()
-    with ProcessPoolExecutor(processes) as pool:
-        waiting = {pool.submit(run_round, next(numbers), rules) for _ in range(processes)}
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for round in (future.result() for future in done):
-                yield round
-                known.update(round.broken)
-                pairs -= round.tally.pairs
-                if pairs > len(waiting) * ROUND * STREAMS:
-                    waiting.add(pool.submit(run_round, next(numbers), rules, known))
-
-
 def until_broken(first: int, pairs: int, rules: Sequence[str]) -> int:
     """One query after the other until a rule breaks one; says after how many pairs."""
     tally = Tally()
@@ -99,38 +83,25 @@ def table(tally: Tally, seconds: float, names: Iterable[str]) -> str:
     return "\n".join([*aligned(head), "", *aligned(lines)])
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="fuzz", description="compare rewriting with the reference")
-    parser.add_argument("--pairs", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, help="the number of the first query")
-    parser.add_argument("--processes", type=int, default=2)
+def main() -> int:
+    parser = fuzz_parser("fuzz", 20_000)
     parser.add_argument("--rules", nargs="*", default=[], metavar="RULE")
     parser.add_argument("--until-broken", action="store_true", help="stop at the first counter-example")
-    options = parser.parse_args(arguments)
+    options, begin = parser.parse_args(), time.monotonic()
     if unknown := set(options.rules) - set(rules()):
         parser.error(f"no rule {', '.join(sorted(unknown))}; rules: {', '.join(rules())}")
-    first = options.first or options.seed * 1_000_000
     if options.until_broken:
-        return until_broken(first, options.pairs, options.rules)
-    tally, start = Tally(), time.monotonic()
+        return until_broken(options.first, options.count, options.rules)
+    tally = Tally()
     broken: dict[str, str] = {}
-    for round in run_rounds(first, options.pairs, options.rules, options.processes):
+    known: set[str] = set()
+    run = partial(run_round, rules=options.rules, known=known)
+    for round in rounds(run, lambda round: round.tally.pairs, options, ROUND):
         tally.add(round.tally)
         broken = {**round.broken, **broken}
-        show_progress(tally.pairs, options.pairs)
-    print(table(tally, time.monotonic() - start, options.rules or rules()))
-    print("\n".join(["", *broken.values()]) if broken else "\nno counter-example was found")
-    return 1 if broken else 0
-
-
-def show_progress(done: int, all: int) -> None:
-    """One line that is written over, for people; elsewhere a line now and then."""
-    if sys.stderr.isatty():
-        print(f"\r{done:,} of {all:,} pairs ", end="\n" if done >= all else "", file=sys.stderr, flush=True)
-    elif done * 10 // all != (done - ROUND * STREAMS) * 10 // all:
-        print(f"{done:,} of {all:,} pairs", file=sys.stderr, flush=True)
+        known.update(round.broken)
+    return outcome(table(tally, time.monotonic() - begin, options.rules or rules()), [*broken.values()])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

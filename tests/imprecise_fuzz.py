@@ -6,13 +6,13 @@ streams.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from random import Random
 
+from fuzz_runner import fuzz
 from generate.imprecise import events, query_text
 from in_bridge import way
 from in_imprecise import Weighed, weighed
@@ -33,18 +33,16 @@ class Different(AssertionError):
     """The kernel finds other matches, or other confidences."""
 
 
-def compared(first: int, count: int, worlds: int) -> Counter[str]:
-    """What was seen in so many queries; raises `Different`."""
-    seen: Counter[str] = Counter()
-    for seed in range(first, first + count):
-        chance = Random(seed)
-        with suppress(NeelError):  # not all that parses can be executed
-            text = query_text(chance)
-            match = imprecise_query(text)
-            for number in range(STREAMS):
-                with suppress(LimitReached):
-                    compare(match, {"S": events(chance, text, worlds)}, seed * STREAMS + number, seen)
-    return seen
+def check_query(number: int, seen: Counter[str], worlds: int = 250) -> None:
+    """A random query over some streams; raises `Different`."""
+    chance = Random(number)
+    seen["queries"] += 1
+    with suppress(NeelError):  # not all that parses can be executed
+        text = query_text(chance)
+        match = imprecise_query(text)
+        for place in range(STREAMS):
+            with suppress(LimitReached):
+                compare(match, {"S": events(chance, text, worlds)}, number * STREAMS + place, seen)
 
 
 def compare(match: Match, tables: Tables, seed: int, seen: Counter[str]) -> None:
@@ -89,16 +87,5 @@ def is_same(found: Weighed, expected: Mapping[object, float]) -> bool:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="imprecise_fuzz")
-    parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--first", type=int, default=100_000)
-    parser.add_argument("--worlds", type=int, default=250)
-    options = parser.parse_args()
-    for what, count in sorted(compared(options.first, options.queries, options.worlds).items()):
-        print(f"{what:60} {count}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz(check_query, "imprecise_fuzz", 500, "queries"))

@@ -13,13 +13,12 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES, case_text
+from fuzz_runner import ROUND, fuzz_parser, outcome, rounds
 from generate.rewritable import Sample, sample
 from generate.witnesses import Tables
 from in_bridge import bridge_matches, way
@@ -33,8 +32,6 @@ from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, candidates, matches
 
-ROUND = 25
-"""Queries that a process takes at a time."""
 MOST_ROWS = (1, 3, 2_000_000)
 
 
@@ -146,26 +143,6 @@ def differing(found: Sample, seed: int) -> Different | None:
     return None
 
 
-def run_rounds(
-    first: int,
-    pairs: int,
-    processes: int,
-    round: Callable[[int], Tally] = run_round,
-    counted: Callable[[Tally], int] = lambda tally: tally.pairs,
-) -> Iterator[Tally]:
-    """Rounds as they come to an end, until there are enough pairs; `counted` says how many a round has."""
-    numbers = count(first, ROUND)
-    with ProcessPoolExecutor(processes) as pool:
-        waiting = {pool.submit(round, next(numbers)) for _ in range(processes)}
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for tally in (future.result() for future in done):
-                yield tally
-                pairs -= counted(tally)
-                if pairs > 0:
-                    waiting.add(pool.submit(round, next(numbers)))
-
-
 def table(tally: Tally, seconds: float) -> str:
     """What was seen, for people."""
     share = 100 * tally.with_matches / max(1, tally.pairs)
@@ -181,34 +158,30 @@ def table(tally: Tally, seconds: float) -> str:
     return "\n".join(aligned(lines))
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> int:
     import kleene_fuzz  # which is made of what is above
 
-    parser = argparse.ArgumentParser(prog="kernel_fuzz", description="compare the kernel with the reference")
-    parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, help="the number of the first query")
-    parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args(arguments)
-    first = options.first or options.seed * 1_000_000
-    tally, start = Tally(), time.monotonic()
-    for round in run_rounds(first, options.pairs, options.processes):
-        tally.add(round)
-        show_progress("", tally.pairs, options.pairs)
-    print("\n" + table(tally, time.monotonic() - start))
-    start = time.monotonic()
-    kleene = kleene_fuzz.run(first, options.pairs, options.processes, show_progress)
-    print("\n" + kleene_fuzz.table(kleene, time.monotonic() - start))
+    options, begin = fuzz_parser("kernel_fuzz", 10_000).parse_args(), time.monotonic()
+    tally = tally_of(run_round, options)
+    print("\n" + table(tally, time.monotonic() - begin))
+    begin = time.monotonic()
+    kleene = kleene_fuzz.run(options)
     broken = [text for one in (tally, *kleene.values()) for text in one.broken]
-    print("\n".join(["", *broken]) if broken else "\nno difference was found")
-    return 1 if broken else 0
+    return outcome(kleene_fuzz.table(kleene, time.monotonic() - begin), broken)
 
 
-def show_progress(what: str, done: int, all: int) -> None:
-    """One line that is written over, for people."""
-    if sys.stderr.isatty():
-        print(f"\r{what}{done:,} of {all:,} pairs ", end="", file=sys.stderr, flush=True)
+def tally_of(
+    run: Callable[[int], Tally],
+    options: argparse.Namespace,
+    counted: Callable[[Tally], int] = lambda tally: tally.pairs,
+    what: str = "",
+) -> Tally:
+    """What was seen until there are enough pairs; `counted` gives how many a round has."""
+    tally = Tally()
+    for one in rounds(run, counted, options, what=what):
+        tally.add(one)
+    return tally
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

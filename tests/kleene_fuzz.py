@@ -6,15 +6,17 @@ it. Aggregates that need no matches are compared with the aggregates of the matc
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
 
+from fuzz_runner import ROUND
 from generate.counted import events, query_text
 from generate.repeated import kleene_sample
 from in_bridge import way
 from in_counting import bound, differing_rows, planned
-from kernel_fuzz import ROUND, Tally, run_round, run_rounds
+from kernel_fuzz import Tally, run_round, tally_of
 
 from neelc.catalog.inputs import aligned
 from neelc.ir import patterns as p
@@ -26,21 +28,17 @@ from neelc.runtime.reference import LimitReached
 COUNTING = "counted without matches"
 STREAMS = 4
 
-Progress = Callable[[str, int, int], None]
 
-
-def run(first: int, pairs: int, processes: int, progress: Progress) -> dict[str, Tally]:
-    """So many pairs for each strategy, and for counting."""
+def run(options: argparse.Namespace) -> dict[str, Tally]:
+    """As many pairs as the options say for each strategy, and for counting."""
     rounds: dict[str, Callable[[int], Tally]] = {
         strategy: partial(run_round, drawn=partial(kleene_sample, strategy=strategy))
         for strategy in SelectionStrategy
     }
-    found = {name: Tally() for name in (*rounds, COUNTING)}
-    for name, round in {**rounds, COUNTING: counting_round}.items():
-        for tally in run_rounds(first, pairs, processes, round, written):
-            found[name].add(tally)
-            progress(f"{name}: ", written(found[name]), pairs)
-    return found
+    return {
+        name: tally_of(round, options, written, f"{name}: ")
+        for name, round in {**rounds, COUNTING: counting_round}.items()
+    }
 
 
 def written(tally: Tally) -> int:

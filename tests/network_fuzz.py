@@ -8,7 +8,6 @@ What is kept is written and read between any two micro-batches. Late events take
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from random import Random
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
+from fuzz_runner import fuzz
 from generate.stream_networks import mixed_script, script, tables
 from in_network import bound_script, counted, planned_network, streamed_rows
 from in_stream import Arrival, arrival
@@ -95,17 +95,14 @@ def compare(first: int, pairs: int) -> NetworkTally:
     return tally
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="network_fuzz", description="compare networks with the reference")
-    parser.add_argument("--pairs", type=int, default=3000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    tally = compare(options.seed * 1_000_000, options.pairs)
-    print(f"{tally.pairs} pairs, {tally.with_rows} with rows; {tally.bucketed} scripts by buckets of keys")
-    print(*(f"{count:6} {reason}" for reason, count in tally.refused.most_common()), sep="\n")
-    print(*tally.broken, sep="\n\n")
-    return bool(tally.broken)
+def check_number(number: int, seen: Counter[str]) -> list[str]:
+    """What is wrong with the script of a number."""
+    tally = NetworkTally()
+    check_script(number, tally)
+    seen.update({"pairs": tally.pairs, "with rows": tally.with_rows, "by buckets of keys": tally.bucketed})
+    seen.update({f"refused: {reason}": count for reason, count in tally.refused.items()})
+    return tally.broken
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(fuzz(check_number, "network_fuzz", 3000))

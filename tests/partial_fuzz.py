@@ -6,13 +6,13 @@ and the kernel, by itself and through the bridge, against the reference. A part 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from bench.baselines import baseline_plan, iterative, judged_last
+from fuzz_runner import fuzz
 from generate.partial import HEAD, Query, drawn
 from in_bridge import bridge_matches, way
 from in_kernel import kernel_matches, planned_for
@@ -95,16 +95,10 @@ def answers(match: Match, tables: Tables, seed: int) -> Iterator[tuple[str, Rows
     yield "the bridge", rows(match, bridge_matches(match, tables, way(seed), planned))
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="partial_fuzz", description="compare partial matches")
-    parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    first = options.seed * 1_000_000
-    broken = [problem for seed in range(first, first + options.queries) for problem in differences(seed)]
-    print(f"partial matches: {options.queries} queries, {len(broken)} differences", *broken[:5], sep="\n")
-    return 1 if broken else 0
+def check_query(number: int, seen: Counter[str]) -> Iterator[str]:
+    seen["queries"] += 1
+    yield from differences(number)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(fuzz(check_query, "partial_fuzz", 1000, "queries"))

@@ -5,19 +5,16 @@ PYTHONPATH=tests .venv/bin/python -m row_fuzz --pairs 10000 --seed 1
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from unittest.mock import patch
 
+from fuzz_runner import fuzz
 from generate.row_patterns import clause, rows
 from in_rows import Way, as_bag, bound, recognized_by_kernel
 
-from neelc.catalog.inputs import aligned
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations
 from neelc.engines.spark.rows import row_relations
@@ -43,26 +40,23 @@ class Different(AssertionError):
     """The kernel finds something else."""
 
 
-def compared(first: int, count: int) -> Counter[str]:
-    """What was seen in so many clauses; raises `Different`."""
-    seen: Counter[str] = Counter()
-    for seed in range(first, first + count):
-        chance = Random(seed)
-        text = clause(chance)
-        try:
-            query = bound(text)
-            plan = row_plan(query)
-        except NeelError as error:
-            seen[f"wrong: {error.diagnostics[0].code}"] += 1
-            continue
-        except UnsupportedQuery as refusal:
-            seen[f"not compared: {refusal.what.partition('`')[0].strip()}"] += TABLES
-            continue
-        compile(source_of(plan), "clause", "exec")
-        seen["clauses"] += 1
-        for _ in range(TABLES):
-            compare(query, plan, rows(chance), chance, seen, f"clause {seed}:\n{text}")
-    return seen
+def check_clause(number: int, seen: Counter[str]) -> None:
+    """A random clause over some tables; raises `Different`."""
+    chance = Random(number)
+    text = clause(chance)
+    try:
+        query = bound(text)
+        plan = row_plan(query)
+    except NeelError as error:
+        seen[f"wrong: {error.diagnostics[0].code}"] += 1
+        return
+    except UnsupportedQuery as refusal:
+        seen[f"not compared: {refusal.what.partition('`')[0].strip()}"] += TABLES
+        return
+    compile(source_of(plan), "clause", "exec")
+    seen["clauses"] += 1
+    for _ in range(TABLES):
+        compare(query, plan, rows(chance), chance, seen, f"clause {number}:\n{text}")
 
 
 def source_of(plan: RowPlan) -> str:
@@ -111,24 +105,5 @@ def compare(
         )
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="row_fuzz")
-    parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args(arguments)
-    begin, seen = time.monotonic(), Counter[str]()
-    with ProcessPoolExecutor(options.processes) as pool:
-        first = options.seed * 1_000_000
-        while seen["pairs"] < options.pairs:
-            starts = range(first, first + ROUND * options.processes, ROUND)
-            for found in pool.map(compared, starts, [ROUND] * options.processes):
-                seen += found
-            first += ROUND * options.processes
-    lines = [(what, f"{count:,}") for what, count in sorted(seen.items())]
-    print("\n".join(aligned([*lines, ("seconds", f"{time.monotonic() - begin:.0f}")])))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(fuzz(check_clause, "row_fuzz", 10_000))

@@ -10,23 +10,20 @@ here by the definition: the parser is observed while it looks for a match.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
+from fuzz_runner import fuzz
 from generate.row_patterns import clause, rows
 from in_rows import as_bag, bound, column, mask, output_row
 from in_stream import FAR, Arrival, arrival, arrived, calls
 
-from neelc.catalog.inputs import aligned
 from neelc.errors import NeelError
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
@@ -172,30 +169,27 @@ def _decided(query: Recognize, streamed: StreamedRows, rows: Sequence[Row]) -> I
 # Random clauses.
 
 
-def compared(first: int, count: int) -> Counter[str]:
-    """What was seen in so many clauses; raises `Different`."""
-    seen: Counter[str] = Counter()
-    for seed in range(first, first + count):
-        chance = Random(seed)
-        text = clause(chance, streaming=True)
-        try:
-            query = bound(text)
-            plan = row_plan(query, streaming=True)
-            streamed = streamed_rows(plan, "t")
-        except NeelError as error:
-            seen[f"wrong: {error.diagnostics[0].code}"] += 1
-            continue
-        except UnsupportedQuery as refusal:
-            seen[f"refused: {refusal.code} {refusal.what.partition('`')[0].strip()}"] += 1
-            continue
-        seen["clauses"] += 1
-        for number in range(TABLES):
-            table = timed(rows(chance), query.order, chance)
-            how = arrival(seed * TABLES + number)
-            if chance.random() < 0.2:
-                how = replace(how, delay=6, slack=1)
-            compare(plan, streamed, table, how, chance, seen, f"clause {seed}:\n{text}")
-    return seen
+def check_clause(number: int, seen: Counter[str]) -> None:
+    """A random clause over some streams; raises `Different`."""
+    chance = Random(number)
+    text = clause(chance, streaming=True)
+    try:
+        query = bound(text)
+        plan = row_plan(query, streaming=True)
+        streamed = streamed_rows(plan, "t")
+    except NeelError as error:
+        seen[f"wrong: {error.diagnostics[0].code}"] += 1
+        return
+    except UnsupportedQuery as refusal:
+        seen[f"refused: {refusal.code} {refusal.what.partition('`')[0].strip()}"] += 1
+        return
+    seen["clauses"] += 1
+    for place in range(TABLES):
+        table = timed(rows(chance), query.order, chance)
+        how = arrival(number * TABLES + place)
+        if chance.random() < 0.2:
+            how = replace(how, delay=6, slack=1)
+        compare(plan, streamed, table, how, chance, seen, f"clause {number}:\n{text}")
 
 
 def timed(table: Sequence[Row], items: Sequence[SortItem], chance: Random) -> list[Row]:
@@ -279,24 +273,5 @@ def kept_of_key(streamed: StreamedRows) -> int:
     return streamed.behind + ahead + longest + streamed.remembers_keys
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="row_stream_fuzz")
-    parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args(arguments)
-    begin, seen = time.monotonic(), Counter[str]()
-    with ProcessPoolExecutor(options.processes) as pool:
-        first = options.seed * 1_000_000
-        while seen["pairs"] < options.pairs:
-            starts = range(first, first + ROUND * options.processes, ROUND)
-            for found in pool.map(compared, starts, [ROUND] * options.processes):
-                seen += found
-            first += ROUND * options.processes
-    lines = [(what, f"{count:,}") for what, count in sorted(seen.items())]
-    print("\n".join(aligned([*lines, ("seconds", f"{time.monotonic() - begin:.0f}")])))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(fuzz(check_clause, "row_stream_fuzz", 10_000))

@@ -5,12 +5,13 @@ python tests/sequential_fuzz.py 10000 [first seed]
 
 from __future__ import annotations
 
-import argparse
+import sys
+from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from random import Random
 from unittest.mock import patch
 
+from fuzz_runner import fuzz
 from generate.sequential import clause, events
 from in_sequential import Row, bound, by_definition, by_kernel, by_stream
 from in_stream import arrival
@@ -66,16 +67,9 @@ def check_stream(seed: int, text: str, query: Sequential, rows: Sequence[Row]) -
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    first = options.seed * 1_000_000
-    with ProcessPoolExecutor(max_workers=2) as pool:
-        compared = sum(pool.map(pair, range(first, first + options.pairs), chunksize=100))
-    print(f"sequential patterns: {compared} of {options.pairs} pairs compared, all agree")
+def check_pair(number: int, seen: Counter[str]) -> None:
+    seen["pairs" if pair(number) else "not compared"] += 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(fuzz(check_pair, "sequential_fuzz", 10_000))

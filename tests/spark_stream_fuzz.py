@@ -10,17 +10,17 @@ from its checkpoint.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 from typing import Any
 
+from fuzz_runner import fuzz_parser, outcome, show_progress
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
-from kernel_fuzz import Tally, show_progress, table
+from kernel_fuzz import Tally, table
 from many_streams import Combined, difference, together
 from on_streams import Replay, late_events, streamed_result, with_watermark
 
@@ -113,25 +113,18 @@ def compare(spark: Any, pairs: int, first: int, streams: int) -> Tally:
         found = question(number, how, tally, streams)
         if found is not None:
             tally.broken += problems(spark, found, how, tally)
-            show_progress("", tally.with_matches, pairs)
+            show_progress(tally.with_matches, pairs)
     raise AssertionError("numbers do not end")
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="spark_stream_fuzz", description="compare Spark's streams with the reference"
-    )
-    parser.add_argument("--pairs", type=int, default=300, help="with matches")
-    parser.add_argument("--seed", type=int, default=1)
+def main() -> int:
+    parser = fuzz_parser("spark_stream_fuzz", 300, processes=None)
     parser.add_argument("--streams", type=int, default=STREAMS, help="in one query")
-    options = parser.parse_args(arguments)
-    start = time.monotonic()
+    options, begin = parser.parse_args(), time.monotonic()
     with session("local[2]", None, SETTINGS) as spark:
-        tally = compare(spark, options.pairs, options.seed * 1_000_000, options.streams)
-    print("\n" + table(tally, time.monotonic() - start))
-    print(*tally.broken, sep="\n\n")
-    return bool(tally.broken)
+        tally = compare(spark, options.count, options.first, options.streams)
+    return outcome(table(tally, time.monotonic() - begin), tally.broken)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

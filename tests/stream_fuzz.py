@@ -9,17 +9,17 @@ What a kernel keeps is written and read between any two micro-batches. Late even
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
+from fuzz_runner import ROUND, fuzz_parser, outcome
 from generate.conditions import seen_in
 from generate.counted import events as counted_events
 from generate.counted import query_text as counted_text
@@ -43,7 +43,7 @@ from in_stream import (
     stream_rows,
     weighed_stream,
 )
-from kernel_fuzz import ROUND, Different, Tally, different, run_rounds, show_progress, table, ways_to_write
+from kernel_fuzz import Different, Tally, different, table, tally_of, ways_to_write
 from partial_fuzz import bound as bound_partial
 from partial_fuzz import rows as rows_of_partial
 from pattern_examples import imprecise_query
@@ -262,20 +262,11 @@ def run_round(first: int, size: int = ROUND) -> Tally:
     return tally
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="stream_fuzz", description="compare streams with the reference")
-    parser.add_argument("--pairs", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--processes", type=int, default=2)
-    options = parser.parse_args(arguments)
-    tally, start = Tally(), time.monotonic()
-    for round in run_rounds(options.seed * 1_000_000, options.pairs, options.processes, run_round):
-        tally.add(round)
-        show_progress("", tally.pairs, options.pairs)
-    print("\n" + table(tally, time.monotonic() - start))
-    print(*tally.broken, sep="\n\n")
-    return bool(tally.broken)
+def main() -> int:
+    options, begin = fuzz_parser("stream_fuzz", 20_000).parse_args(), time.monotonic()
+    tally = tally_of(run_round, options)
+    return outcome(table(tally, time.monotonic() - begin), tally.broken)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -10,7 +10,6 @@ answers; and what is in all of them must have been emitted, apart from what `wai
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from random import Random
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
+from fuzz_runner import fuzz
 from in_kernel import as_bindings, planned_for
 from in_stream import FAR, Answered, arrival, stream_answers
 from stream_fuzz import drawn
@@ -129,22 +129,6 @@ def waits(match: Match, planned: KernelPlan) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="sure_fuzz", description="check when matches are emitted")
-    parser.add_argument("--queries", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
-    first, seen, broken = options.seed * 1_000_000, Counter[str](), list[int]()
-    for number in range(first, first + options.queries):
-        try:
-            check_number(number, seen)
-        except NotSure as problem:
-            broken.append(number)
-            print(f"query {number}: {problem}", flush=True)
-    print(*(f"{what:40} {count:,}" for what, count in sorted(seen.items())), sep="\n")
-    return bool(broken)
-
-
 def check_number(number: int, seen: Counter[str]) -> None:
     """One query over one of its streams."""
     found = drawn(number)
@@ -162,4 +146,4 @@ def check_number(number: int, seen: Counter[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(fuzz(check_number, "sure_fuzz", 300, "queries"))

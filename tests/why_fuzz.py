@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from unittest.mock import patch
 
+from fuzz_runner import fuzz
 from generate.rewritable import sample
 
 from neelc.ir.program import Match
@@ -83,6 +83,7 @@ def check(number: int, tally: Counter[str]) -> list[str]:
     """The wrong explanations of the query with this number, over its streams."""
     random_sample = sample(number, STREAMS)
     match = random_sample.match
+    tally["pairs"] += len(random_sample.tables)
     return [
         f"query {number}: {match.pattern} WITHIN {match.within} USING {match.strategy}: {problem}"
         for tables in random_sample.tables
@@ -90,20 +91,5 @@ def check(number: int, tally: Counter[str]) -> list[str]:
     ]
 
 
-def main() -> int:
-    options = argparse.ArgumentParser()
-    options.add_argument("--pairs", type=int, default=2000)
-    options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args()
-    tally: Counter[str] = Counter()
-    first = given.seed * 1_000_000
-    for number in range(first, first + given.pairs // STREAMS):
-        for problem in check(number, tally):
-            print(problem)
-            return 1
-    print("why:", ", ".join(f"{count:,} {name}" for name, count in sorted(tally.items())))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz(check, "why_fuzz", 2000))
