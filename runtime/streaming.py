@@ -15,7 +15,6 @@ late if it starts at the watermark or before when it comes: it takes no part, an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from neelc.runtime.columns import FIRST_TIME, Ints
 from neelc.runtime.failures import MEMORY, NULL_TIME, STATE, FailureDetails, KernelFailure
-from neelc.runtime.worker import Batches, BatchFunction
+from neelc.runtime.worker import Batches, BatchFunction, arrow_bytes, framed, unframed
 
 # What kernels for streams are.
 
@@ -137,9 +136,10 @@ def called(
     return BucketCall(step, now, events, events - sum(batch.num_rows for batch in on_time))
 
 
-# State as bytes: a line of JSON, then the tables as streams of Arrow, one after the other.
+# State as bytes.
 
 FORMAT = 2
+"""Of the state of a bucket."""
 MOST_BYTES = (1 << 31) - (1 << 20)
 """Of one value that Spark can hold."""
 
@@ -148,15 +148,14 @@ def memory_to_bytes(
     memory: StreamMemory, watermark: int, identity: tuple[tuple[str, str], ...] = ()
 ) -> bytes:
     """What is kept, for `memory_from_bytes`."""
-    written = {name: _ipc(parts) for name, parts in memory.tables.items() if parts}
+    written = {name: arrow_bytes(parts) for name, parts in memory.tables.items() if parts}
     header = {
-        "format": FORMAT,
         "watermark": watermark,
         "identity": identity,
         "facts": memory.facts,
         "tables": {name: len(data) for name, data in written.items()},
     }
-    data = b"".join([json.dumps(header).encode(), b"\n", *written.values()])
+    data = framed(FORMAT, header, written.values())
     if len(data) > MOST_BYTES:
         message = f"the state of one bucket has {len(data):,} bytes, more than 2 GiB: use more buckets"
         raise KernelFailure(FailureDetails(MEMORY, message))
@@ -165,16 +164,12 @@ def memory_to_bytes(
 
 def memory_from_bytes(data: bytes, identity: tuple[tuple[str, str], ...] = ()) -> tuple[StreamMemory, int]:
     """What was kept, and the watermark of that time; `identity` is that of the query that reads it."""
-    end = data.index(b"\n") + 1
-    header = json.loads(data[:end])
-    if header["format"] != FORMAT:
-        message = f"the state has format {header['format']}, and this neelc reads format {FORMAT}"
-        raise KernelFailure(FailureDetails(STATE, message))
+    header, rows = unframed(FORMAT, data)
     _refuse_another(dict(header["identity"]), dict(identity))
-    buffer, tables = pa.py_buffer(data), {}
+    tables, begin = {}, 0
     for name, size in header["tables"].items():
-        tables[name] = tuple(pa.ipc.open_stream(buffer[end : end + size]))
-        end += size
+        tables[name] = tuple(pa.ipc.open_stream(rows[begin : begin + size]))
+        begin += size
     return StreamMemory(header["facts"], tables), header["watermark"]
 
 
@@ -188,14 +183,6 @@ def _refuse_another(written: Mapping[str, str], read: Mapping[str, str]) -> None
             "Start with a new checkpoint, or restore the query"
         )
         raise KernelFailure(FailureDetails(STATE, message))
-
-
-def _ipc(parts: Sequence[pa.RecordBatch]) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, parts[0].schema) as stream:
-        for part in parts:
-            stream.write_batch(part)
-    return bytes(sink.getvalue())
 
 
 # On Spark.
@@ -283,7 +270,7 @@ def _packed(labels: Ints, batches: Sequence[pa.RecordBatch]) -> Batches:
     heads = np.flatnonzero(np.diff(bucket, prepend=bucket[0] - 1))
     sizes = np.diff(heads, append=len(bucket))
     for head, size in zip(heads.tolist(), sizes.tolist(), strict=True):
-        data = _ipc(rows.slice(head, size).combine_chunks().to_batches())
+        data = arrow_bytes(rows.slice(head, size).combine_chunks().to_batches())
         arrays = [
             pa.array([labels[bucket[head]]], pa.int32()),
             pa.array([UNTIL], pa.timestamp("us", tz="UTC")),
@@ -348,7 +335,7 @@ def _frames(result: BucketCall, size: int) -> Iterator[Any]:
     import pandas as pd  # type: ignore[import-untyped]
 
     batches = result.step.results
-    data: list[bytes | None] = [_ipc([batch]) for batch in batches] or [None]
+    data: list[bytes | None] = [arrow_bytes([batch]) for batch in batches] or [None]
     numbers = (result.events, result.late, result.matches, result.step.memory.rows, size)
     for place, one in enumerate(data):
         yield pd.DataFrame(

@@ -24,6 +24,7 @@ from neelc.runtime.failures import (
     AGGREGATE,
     INTERNAL,
     MEMORY,
+    STATE,
     FailureContext,
     FailureDetails,
     KernelError,
@@ -279,30 +280,46 @@ def failure_of(error: Exception, context: FailureContext) -> KernelFailure:
     return failure.about(part=context.part, window=context.window, clock=context.clock)
 
 
-# The state as bytes: a line of JSON, and the rows as a stream of Arrow.
+# What is kept as bytes: a line of JSON, then tables as streams of Arrow, one after the other.
+
+
+def framed(format: int, header: Mapping[str, Any], tables: Iterable[bytes]) -> bytes:
+    """What is kept, for `unframed`."""
+    return b"".join([json.dumps({"format": format, **header}).encode(), b"\n", *tables])
+
+
+def unframed(format: int, data: bytes) -> tuple[dict[str, Any], pa.Buffer]:
+    """The header, and the tables together."""
+    end = data.index(b"\n") + 1
+    header = json.loads(data[:end])
+    if header["format"] != format:
+        message = f"the state has format {header['format']}, and this neelc reads format {format}"
+        raise KernelFailure(FailureDetails(STATE, message))
+    return header, pa.py_buffer(data)[end:]
+
+
+def arrow_bytes(parts: Sequence[pa.RecordBatch]) -> bytes:
+    """Batches as a stream of Arrow; there is at least one."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, parts[0].schema) as stream:
+        for part in parts:
+            stream.write_batch(part)
+    return bytes(sink.getvalue())
+
 
 FORMAT = 1
+"""Of the state of a run."""
 
 
 def state_to_bytes(state: WorkerState[Any]) -> bytes:
     """The state, for `state_from_bytes`."""
-    header = {"format": FORMAT, "due": state.due, "found": state.found, "facts": astuple(state.facts)}
-    sink = pa.BufferOutputStream()
-    sink.write(json.dumps(header).encode() + b"\n")
-    if state.parts:
-        with pa.ipc.new_stream(sink, state.parts[0].schema) as stream:
-            for part in state.parts:
-                stream.write_batch(part)
-    return bytes(sink.getvalue())
+    header = {"due": state.due, "found": state.found, "facts": astuple(state.facts)}
+    return framed(FORMAT, header, [arrow_bytes(state.parts)] if state.parts else [])
 
 
 def state_from_bytes(kernel: WorkerKernel[Facts, Any], data: bytes) -> WorkerState[Facts]:
     """The state that was written; `kernel` is the one that it is of, or an equal one."""
-    end = data.index(b"\n") + 1
-    header = json.loads(data[:end])
-    if header["format"] != FORMAT:
-        raise ValueError(f"the state has format {header['format']}, not {FORMAT}")
-    rows = pa.py_buffer(data)[end:]
+    header, rows = unframed(FORMAT, data)
     parts = tuple(pa.ipc.open_stream(rows)) if len(rows) else ()
     facts = kernel.facts(*map(_tupled, header["facts"]))
     size = sum(part.nbytes for part in parts)

@@ -292,7 +292,7 @@ def test_matches_are_counted_across_a_cut() -> None:
 def test_a_state_of_another_format_is_refused() -> None:
     kernel = pattern_kernel(PAIR, WorkerLimits())
     data = state_to_bytes(WorkerState(kernel.facts()))
-    with pytest.raises(ValueError, match="format 2"):
+    with pytest.raises(KernelFailure, match="format 2, and this neelc reads format 1"):
         state_from_bytes(kernel, data.replace(b'"format": 1', b'"format": 2'))
 
 
