@@ -372,10 +372,13 @@ ROWS = "neelc rows"
 """The name of what is observed of the rows that are written."""
 
 
-def observed(frame: Frame) -> Frame:
-    """The rows; Spark's progress reports for each micro-batch how many there were, and one of them."""
+def observed(frame: Frame, with_example: bool) -> Frame:
+    """The rows; Spark's progress reports for each micro-batch how many there were, and one of them, for
+    which each is written as JSON."""
     from pyspark.sql import functions as F
 
-    fields = ", ".join(identifier(name) for name in frame.columns)
-    example = F.expr(f"max(to_json(struct({fields})))")
-    return frame.observe(ROWS, F.expr("count(1)").alias("rows"), example.alias("example"))
+    metrics = ["count(1) AS rows"]
+    if with_example:
+        fields = ", ".join(identifier(name) for name in frame.columns)
+        metrics.append(f"max(to_json(struct({fields}))) AS example")
+    return frame.observe(ROWS, *map(F.expr, metrics))

@@ -463,7 +463,7 @@ class StreamRun:
     def _started(self, spark: Any) -> Iterator[Any]:
         from neelc.api.connectors import observed
 
-        frame = observed(self.job.rows(spark))
+        frame = observed(self.job.rows(spark), with_example=self.options.report is not None)
         yield self.sink.start(frame, f"neelc {self.name}", self._show)
         for one in self.job.sources if self.options.bad_records is not None else ():
             yield self._bad_records(one).start(one.bad_records(spark), f"bad records of {one.stream.name}")
