@@ -483,21 +483,18 @@ class StreamRun:
     def _follow(self, queries: Sequence[Any], stop: threading.Event) -> None:
         """Report each micro-batch until the query ends, or is to stop and has ended a micro-batch."""
         main = queries[0]
-        while any(query.isActive for query in queries):
+        while True:
+            # Looked at first: what has ended by now is in the report that follows.
+            is_over = not any(query.isActive for query in (queries if self.sink.once else [main]))
             before = self.batches
             self._report(main)
-            if stop.is_set() and (self.batches > before or not main.status["isTriggerActive"]):
-                return
             for query in queries:
                 if (failure := query.exception()) is not None:
                     raise failure
-            if not main.isActive and not self.sink.once:
-                break
+            has_paused = self.batches > before or not main.status["isTriggerActive"]
+            if is_over or (stop.is_set() and has_paused):
+                return
             time.sleep(0.1)
-        self._report(main)
-        for query in queries:
-            if (failure := query.exception()) is not None:
-                raise failure
 
     def _report(self, query: Any) -> None:
         """What is known of micro-batches that have ended since the last look."""
