@@ -15,6 +15,9 @@ from typing import Any, Self, TextIO
 # Seconds between two looks at what is going on.
 ON_A_TERMINAL, ELSEWHERE = 0.25, 5.0
 
+CLEARED = "\r\x1b[2K"
+"""What empties the line of a terminal."""
+
 # Fewer rows than these may be the header of a file.
 FEW = 100
 
@@ -55,8 +58,7 @@ class Progress:
         """Say nothing until something new begins: the terminal is for the rows now."""
         self._paused = True
         if self.is_terminal:
-            self.out.write("\r\x1b[2K")
-            self.out.flush()
+            clear_line(self.out)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -68,8 +70,7 @@ class Progress:
         self._end.set()
         self._thread.join()
         if self.is_terminal:
-            self.out.write("\r\x1b[2K")
-            self.out.flush()
+            clear_line(self.out)
 
     def _run(self) -> None:
         while not self._end.wait(ON_A_TERMINAL if self.is_terminal else ELSEWHERE):
@@ -85,11 +86,22 @@ class Progress:
         now = time.perf_counter()
         text = line(self.phase, state, now - self.start, now - self.begun)
         with self._writing, suppress(OSError, ValueError):
-            if self.is_terminal:
-                self.out.write(f"\r\x1b[2K{text[: shutil.get_terminal_size().columns - 1]}")
-            else:
-                self.out.write(f"{text}\n")
-            self.out.flush()
+            write_line(self.out, text, self.is_terminal)
+
+
+def write_line(out: TextIO, text: str, is_terminal: bool) -> None:
+    """Write a line over the one before, on a terminal; below it, elsewhere."""
+    if is_terminal:
+        out.write(f"{CLEARED}{text[: shutil.get_terminal_size().columns - 1]}")
+    else:
+        out.write(f"{text}\n")
+    out.flush()
+
+
+def clear_line(out: TextIO) -> None:
+    """Leave the line of a terminal empty."""
+    out.write(CLEARED)
+    out.flush()
 
 
 def _own(out: TextIO) -> TextIO:

@@ -7,7 +7,6 @@ import difflib
 import json
 import os
 import re
-import shutil
 import signal
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from neelc.arguments import Options
 from neelc.catalog.inputs import GivenStream, Inputs, Location
 from neelc.cli.options import SETTINGS, add_inputs, add_spark, add_timezone, with_timezone
 from neelc.cli.output import check_page, is_url
+from neelc.cli.progress import clear_line, write_line
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, read_source, write_whole
 from neelc.source import Source, Span
@@ -633,19 +633,14 @@ class StreamLine:
 
     def show(self, text: str) -> None:
         with self._writing, suppress(OSError, ValueError):
-            if self.is_terminal:
-                self.out.write(f"\r\x1b[2K{text[: shutil.get_terminal_size().columns - 1]}")
-            else:
-                self.out.write(f"{text}\n")
+            write_line(self.out, text, self.is_terminal)
             self._is_shown = True
-            self.out.flush()
 
     def clear(self) -> None:
         """Make room for rows on the same terminal."""
         with self._writing, suppress(OSError, ValueError):
             if self.is_terminal and self._is_shown:
-                self.out.write("\r\x1b[2K")
-                self.out.flush()
+                clear_line(self.out)
 
     def end(self) -> None:
         """Leave the last line where it is."""
