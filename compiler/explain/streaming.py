@@ -11,6 +11,7 @@ from neelc.engines.streaming.network_plan import StreamNetwork
 from neelc.explain import words as numbers
 from neelc.ir.algebra import Correlator
 from neelc.ir.names import written
+from neelc.ir.patterns import window_of_microseconds, window_of_nanoseconds
 from neelc.ir.program import Match, Stream
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import Key
@@ -66,7 +67,7 @@ def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
     """The notes of the last query of a network, which one operator runs."""
     read = ", ".join(written(one.name or "") for one in network.queries[:-1])
     last = network.program.nodes[-1]
-    lag = _time(last.lag * LENGTHS[network.queries[-1].unit])
+    lag = window_of_nanoseconds(last.lag * LENGTHS[network.queries[-1].unit])
     together = (
         f"One for this query and {read}. The watermark of this query is {lag} behind that of the streams: so "
         "long it can take until all that it reads is sure."
@@ -96,7 +97,7 @@ def _watermark(stream: Stream) -> str:
         )
     source = "withWatermark of the DataFrame" if stream.watermarked else "WATERMARK in the script"
     late = "Events that come later take no part, and are counted."
-    return f"{name}: {_time(stream.watermark * 1000)} ({source}). {late}"
+    return f"{name}: {window_of_microseconds(stream.watermark)} ({source}). {late}"
 
 
 def emitted(query: Match, plan: StreamPlan) -> str:
@@ -228,15 +229,3 @@ def host_notes(plan: HostPlan) -> Notes:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _time(nanoseconds: int) -> str:
-    """
-    >>> _time(90 * 10**9), _time(3600 * 10**9), _time(0)
-    ('90 SECONDS', '1 HOUR', '0 SECONDS')
-    """
-    for unit, length in LENGTHS.items():
-        if nanoseconds and nanoseconds % length == 0:
-            count = nanoseconds // length
-            return f"{count:,} {unit}{'' if count == 1 else 'S'}"
-    return "0 SECONDS"

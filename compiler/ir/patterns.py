@@ -31,9 +31,16 @@ def window_of_microseconds(microseconds: int) -> Window:
     >>> window_of_microseconds(90_000_000).count.value, window_of_microseconds(90_000_000).unit
     (90, 'SECOND')
     """
-    length = microseconds * LENGTHS["MICROSECOND"]
-    unit = next(unit for unit in LENGTHS if length % LENGTHS[unit] == 0) if length else "SECOND"
-    count = length // LENGTHS[unit]
+    return window_of_nanoseconds(microseconds * LENGTHS["MICROSECOND"])
+
+
+def window_of_nanoseconds(nanoseconds: int) -> Window:
+    """
+    >>> window_of_nanoseconds(7 * 86_400 * 10**9).unit, window_of_nanoseconds(0).unit
+    ('WEEK', 'SECOND')
+    """
+    unit = next(unit for unit in LENGTHS if nanoseconds % LENGTHS[unit] == 0) if nanoseconds else "SECOND"
+    count = nanoseconds // LENGTHS[unit]
     return Window(Literal(count, INT if count < 2**31 else BIGINT), unit)
 
 
