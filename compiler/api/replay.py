@@ -41,7 +41,7 @@ MILLISECOND = 1000
 AFTERWARDS = 100 * 365 * 86_400 * 1_000_000
 """How long after the last event the row comes that lets all matches out, in microseconds."""
 LATEST = 9_214_646_400_000_000
-"""It is in the year 2261 at the latest."""
+"""It comes at the beginning of 2262 at the latest: pandas knows no times after April of that year."""
 
 BATCH, MICROS, EVENT_TIME = "neelc batch", "neelc micros", "neelc event time"
 """Columns of replayed events, beside their own."""
