@@ -176,6 +176,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5070": "a time that cannot be computed with",
     "NEEL5071": "a row of a stream without an event time",
     "NEEL5090": "a record of a stream that cannot be read",
+    "NEEL5091": "a checkpoint that another query, or another version of neelc, has written",
     "NEEL5101": "a run on Spark failed",
     "NEEL5102": "Spark's workers lack a package",
     "NEEL5103": "Spark's workers have another version of Python or of neelc",

@@ -165,7 +165,8 @@ def memory_to_bytes(
 def memory_from_bytes(data: bytes, identity: tuple[tuple[str, str], ...] = ()) -> tuple[StreamMemory, int]:
     """What was kept, and the watermark of that time; `identity` is that of the query that reads it."""
     header, rows = unframed(FORMAT, data)
-    _refuse_another(dict(header["identity"]), dict(identity))
+    if changed := another_query(header["identity"], identity):
+        raise KernelFailure(FailureDetails(STATE, changed))
     tables, begin = {}, 0
     for name, size in header["tables"].items():
         tables[name] = tuple(pa.ipc.open_stream(rows[begin : begin + size]))
@@ -173,16 +174,22 @@ def memory_from_bytes(data: bytes, identity: tuple[tuple[str, str], ...] = ()) -
     return StreamMemory(header["facts"], tables), header["watermark"]
 
 
-def _refuse_another(written: Mapping[str, str], read: Mapping[str, str]) -> None:
-    """State that belongs to another query is refused, with what differs."""
-    changed = [part for part in {**written, **read} if written.get(part) != read.get(part)]
-    if changed:
-        what = "; ".join(f"{part}: was {written.get(part)}, is {read.get(part)}" for part in changed)
-        message = (
-            f"the checkpoint was written by another query. {what}. "
-            "Start with a new checkpoint, or restore the query"
-        )
-        raise KernelFailure(FailureDetails(STATE, message))
+def another_query(written: Iterable[tuple[str, str]], read: Iterable[tuple[str, str]]) -> str | None:
+    """Why state that a query has written cannot be read by another, by what the state of each depends on;
+    None if it can.
+
+    >>> another_query([("window", "1 MINUTE")], [("window", "2 MINUTES")]).split(". ")[1]
+    'window: was 1 MINUTE, is 2 MINUTES'
+    >>> another_query([("window", "1 MINUTE")], [("window", "1 MINUTE")]) is None
+    True
+    """
+    was, now = dict(written), dict(read)
+    changed = [part for part in {**was, **now} if was.get(part) != now.get(part)]
+    if not changed:
+        return None
+    what = "; ".join(f"{part}: was {was.get(part, 'none')}, is {now.get(part, 'none')}" for part in changed)
+    way_out = "Start with a new checkpoint and a new output, or restore the query"
+    return f"the checkpoint was written by another query. {what}. {way_out}"
 
 
 # On Spark.

@@ -283,6 +283,48 @@ def _refuse_other_output(address: StreamAddress, checkpoint: str, where: str) ->
         )
 
 
+# The query of a checkpoint.
+
+QUERY = Path("neelc", "query.json")
+"""The file in a checkpoint that says what its state depends on."""
+
+
+def keep_query(checkpoint: str, identity: Sequence[tuple[str, str]]) -> None:
+    """Raises `NeelError` if a checkpoint holds the state of another query. One that no micro-batch has ended
+    in belongs to this query from now on.
+
+    Each bucket's state says whose it is, too, but is read only when there are events for it.
+    """
+    from neelc.api.errors import NeelRunError
+    from neelc.runtime.streaming import FORMAT, another_query
+
+    directory = Path(checkpoint)
+    try:
+        if any(one.name.isdecimal() for one in directory.glob("commits/*")):
+            kept = _kept_query(directory / QUERY)
+            if kept is None:
+                return
+            if kept["format"] != FORMAT:
+                message = f"the state has format {kept['format']}, and this neelc reads format {FORMAT}"
+                raise NeelRunError(f"{message}. Start with a new checkpoint and a new output", "NEEL5091")
+            if changed := another_query(kept["identity"], identity):
+                raise NeelRunError(changed, "NEEL5091")
+            return
+        (directory / QUERY).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CallError(f"stream --checkpoint {checkpoint}: {error.strerror}") from None
+    write_whole(directory / QUERY, json.dumps({"format": FORMAT, "identity": identity}, indent=1) + "\n")
+
+
+def _kept_query(file: Path) -> Any:
+    """None for a checkpoint of the library, or one whose file is damaged: then its buckets are checked."""
+    try:
+        found = json.loads(file.read_text())
+        return found if isinstance(found, dict) and found.keys() >= {"format", "identity"} else None
+    except (FileNotFoundError, ValueError):
+        return None
+
+
 # The run.
 
 
@@ -381,6 +423,8 @@ def _run(source: Source, options: argparse.Namespace) -> int:
         if sink.address.kind == CONSOLE and options.remote:
             raise CallError("stream --remote: rows of a remote session go to a directory or to Kafka: --out")
         job = _job(source, requested, options)
+        if options.checkpoint is not None and not options.remote and not is_url(options.checkpoint):
+            keep_query(sink.checkpoint, job.compiled.relations.state_identity)
         settings = with_timezone(settings_of(options.conf), options.timezone)
         settings = {**_own_settings(options.master), **settings}
         needed = required([sink.address, *(one.address for one in job.sources)])

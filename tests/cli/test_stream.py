@@ -10,6 +10,7 @@ from command_line import Here
 from neelc.api.connectors import KAFKA, RATE, StreamAddress, address_of, required, with_packages
 from neelc.cli.stream import line_of, numbers_of
 from neelc.files import CallError
+from neelc.runtime.streaming import FORMAT
 from neelc.tools.report.live import BatchNumbers
 
 SCRIPT = """CREATE STREAM Bank (ts TIMESTAMP, kind STRING, account BIGINT)
@@ -93,6 +94,73 @@ def test_output_inside_of_a_source_is_refused(bank: Here) -> None:
     assert done.status == 2 and "it is inside in, the data of stream Bank" in done.err
     done = bank("stream", "bank.neel", "--stream", "Bank=in", "--out", "out", "--checkpoint", "out/state")
     assert done.status == 2 and "is inside of it; keep them apart" in done.err
+
+
+STREAMED = ("stream", "bank.neel", "--stream", "Bank=in", "--checkpoint", "state", "--out", "alerts")
+
+
+def test_a_changed_query_is_refused_before_it_starts(bank: Here) -> None:
+    start(bank, has_batch=True)
+    start(bank, SCRIPT.replace("RETURN l.account AS account", "RETURN l.account + 1 AS next"))
+    start(bank)
+    bank.write("bank.neel", SCRIPT.replace("1 MINUTE", "2 MINUTES"))
+    done = bank(*STREAMED, "--buckets", "4")
+    assert (done.status, done.out, done.err) == (
+        3,
+        "",
+        "error[NEEL5091]: the checkpoint was written by another query. window: was 1 MINUTE, is 2 MINUTES; "
+        "buckets: was 16, is 4. Start with a new checkpoint and a new output, or restore the query\n",
+    )
+    start(bank)
+
+
+def test_a_query_without_state_is_another_one(bank: Here) -> None:
+    clause = "SEQ(Login l, Withdraw w) WHERE [account] WITHIN 1 MINUTE"
+    start(bank, SCRIPT.replace(clause, "Login l WHERE l.account > 1"), has_batch=True)
+    bank.write("bank.neel", SCRIPT)
+    assert "pattern: was none, is SEQ(Login l, Withdraw w WHERE [account])" in bank(*STREAMED).err
+
+
+def test_a_query_may_change_before_its_first_micro_batch(bank: Here) -> None:
+    start(bank)
+    start(bank, SCRIPT.replace("1 MINUTE", "2 MINUTES"), has_batch=True)
+    bank.write("bank.neel", SCRIPT)
+    assert "window: was 2 MINUTES, is 1 MINUTE" in bank(*STREAMED).err
+
+
+def test_a_checkpoint_that_does_not_name_its_query_stays_so(bank: Here) -> None:
+    """Its buckets are checked: what is tried must not be taken for what was written."""
+    (bank.directory / "state/commits").mkdir(parents=True)
+    bank.write("state/commits/0", "v1")
+    start(bank)
+    assert not (bank.directory / "state/neelc").exists()
+    (bank.directory / "state/neelc").mkdir()
+    bank.write("state/neelc/query.json", "[]")
+    start(bank)
+
+
+def test_state_of_another_version(bank: Here) -> None:
+    start(bank, has_batch=True)
+    file = "state/neelc/query.json"
+    bank.write(file, bank.read(file).replace(f'"format": {FORMAT}', '"format": 99'))
+    done = bank(*STREAMED)
+    assert done.status == 3 and f"has format 99, and this neelc reads format {FORMAT}" in done.err
+
+
+def test_a_checkpoint_that_is_a_file(bank: Here) -> None:
+    bank.write("state", "")
+    done = bank(*STREAMED)
+    assert done.status == 2 and done.err.endswith("/state: Not a directory\n"), done.err
+
+
+def start(bank: Here, script: str = SCRIPT, has_batch: bool = False) -> None:
+    """Come as far as Spark; then, perhaps, a micro-batch ends."""
+    bank.write("bank.neel", script)
+    done = bank(*STREAMED)
+    assert "Spark is started" in done.err
+    if has_batch:
+        (bank.directory / "state/commits").mkdir()
+        bank.write("state/commits/0", "v1")
 
 
 def test_a_stream_without_a_watermark(bank: Here) -> None:

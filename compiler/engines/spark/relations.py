@@ -228,6 +228,12 @@ class Relations:
         return not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
 
     @property
+    def state_identity(self) -> tuple[tuple[str, str], ...]:
+        """What the state over streams without end depends on, part by part; nothing, if there is none."""
+        kernels = (let.relation for let in self.lets if isinstance(let.relation, KernelOnStream))
+        return tuple(part for kernel in kernels for part in kernel.identity)
+
+    @property
     def agents(self) -> tuple[str, ...]:
         """The names of users' agents that it calls."""
         calls = (let.relation for let in self.lets if isinstance(let.relation, AgentCall))

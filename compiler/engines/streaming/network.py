@@ -140,7 +140,7 @@ def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]
         assert isinstance(one, PatternNode) and isinstance(node.program, StreamedPattern)
         query = one.query
         yield f"pattern{what}", str(query.pattern)
-        yield f"window{what}", str(query.within)
+        yield f"window{what}", str(query.within or "none")
         yield f"strategy{what}", str(query.strategy)
         yield (
             f"returned{what}",

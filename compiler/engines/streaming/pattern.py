@@ -22,7 +22,7 @@ from neelc.pattern.plan.counting.plan import AggregatePlan, sentence
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
-from neelc.runtime.program import ImpreciseProgram
+from neelc.runtime.program import ImpreciseProgram, StreamedPattern
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
@@ -119,9 +119,12 @@ def _groups(
 
 
 def state_identity(query: Match, plan: StreamPlan, buckets: int) -> Iterator[tuple[str, str]]:
-    """What the state of a query depends on: another query, or one with other columns, cannot read it."""
+    """What the state of a query depends on: another query, or one with other columns, cannot read it. Where
+    a match is one event, nothing is kept."""
+    if isinstance(plan.streamed, StreamedPattern) and plan.streamed.single:
+        return
     yield "pattern", str(query.pattern)
-    yield "window", str(query.within)
+    yield "window", str(query.within or "none")
     yield "strategy", str(query.strategy)
     if plan.counted is not None or query.distinct:
         yield "grouped by", ", ".join(plan.together)

@@ -87,7 +87,7 @@ def clause_identity(planned: ClausePlan, whose: str) -> Iterator[tuple[str, str]
     yield f"order{whose}", ", ".join(map(str, query.order))
     yield f"after a match{whose}", " ".join((query.skip.kind, *query.skip.variables))
     yield f"rows{whose}", query.all_rows or "one for each match"
-    yield f"window{whose}", str(query.within)
+    yield f"window{whose}", str(query.within or "none")
     types = {name: str(type_of(expression)) for name, expression in plan.columns.items()}
     kept = sorted(column for column in planned.streamed.columns if column in types)
     yield f"columns{whose}", ", ".join(f"{column} {types[column]}" for column in kept)
