@@ -38,8 +38,9 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import ValidPayload
 from neelc.runtime.reference.results import valid_of
 from neelc.runtime.reference.snapshots import differences, snapshot
-from neelc.runtime.streaming import StreamMemory, StreamProgram, called, memory_from_bytes, memory_to_bytes
 from neelc.scalar.type_of import type_of
+from neelc.tools.cases.streaming.arrival import StreamedBucket
+from neelc.tools.cases.streaming.network import is_counted
 
 Row = tuple[object, ...]
 
@@ -140,27 +141,24 @@ def run_stream(select: StreamedSelect, how: Arrival, buckets: int = 1) -> Select
     stream_events = [(name, row) for name in select.streams for row in select.tables[name]]
     starts = [int(row[select.streams[name]]) for name, row in stream_events]  # type: ignore[call-overload]
     assert select.network.kernel is not None
-    program, empty = StreamProgram(SnapshotStream(select.network.kernel)), StreamMemory()
-    memories, calls = [memory_to_bytes(empty, FIRST_TIME)] * buckets, []
+    several = [StreamedBucket(SnapshotStream(select.network.kernel)) for _ in range(buckets)]
+    calls = []
     late: set[int] = set()
     for batch, now in batches_of(starts, how):
         late |= {number for number in batch if starts[number] <= now}
         rows = [row for number in batch for row in rows_of(select, *stream_events[number])]
         found: list[Row] = []
-        for bucket, memory in enumerate(memories):
-            kept, before = memory_from_bytes(memory)
-            own = [row for row in rows if bucket_of(select, row, buckets) == bucket]
-            call = called(program, kept, before, as_batches(select, own), now)
-            if call.step.wake is not None:
-                assert call.step.wake > now, "the next call is in the future"
-            memories[bucket] = memory_to_bytes(call.step.memory, call.watermark)
-            found += [row for result in call.step.results for row in as_rows(select, result)]
+        for number, bucket in enumerate(several):
+            own = [row for row in rows if bucket_of(select, row, buckets) == number]
+            results = bucket.call(as_batches(select, own), now)
+            assert bucket.wake is None or bucket.wake > now, "the next call is in the future"
+            found += [row for result in results for row in as_rows(select, result)]
         calls.append((now, found))
     on_time: dict[str, list[Mapping[str, object]]] = {name: [] for name in select.streams}
     for number, (name, row) in enumerate(stream_events):
         if number not in late:
             on_time[name].append(row)
-    left = sum(memory_from_bytes(memory)[0].rows for memory in memories)
+    left = sum(bucket.memory.rows for bucket in several)
     return SelectRun(calls, {**select.tables, **on_time}, left)
 
 
@@ -224,7 +222,7 @@ def problems(select: StreamedSelect, run: SelectRun, tally: Counter[str]) -> Ite
     else:
         # Equal payloads are one event: so the last digit of a sum decides how snapshots are cut.
         tally["cut otherwise"] += 1
-    if run.left and not any(map(_counts_events, walk(select.query.root))):
+    if run.left and not any(map(is_counted, walk(select.query.root))):
         yield f"{run.left} rows are kept for nothing"
 
 
@@ -234,13 +232,6 @@ def _is_between(least: Sequence[Sequence[object]], found: Sequence[Sequence[obje
     changes, such a row has one."""
     counts = [Counter(map(shown, several)) for several in (least, found, most)]
     return counts[0] <= counts[1] <= counts[2]
-
-
-def _counts_events(node: object) -> bool:
-    """Whether something is kept until other events come, however long that takes."""
-    if isinstance(node, a.PatternMatcher):
-        return node.clause.within is None or node.clause.within.unit == "EVENT"
-    return isinstance(node, a.CountWindow)
 
 
 def _delays(expected: Sequence[Row], run: SelectRun) -> Iterator[str]:

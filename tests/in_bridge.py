@@ -23,14 +23,14 @@ from neelc.runtime.reference import Result, Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
 from neelc.runtime.reference.results import Answer, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
-from neelc.tools.cases.streaming import (
+from neelc.tools.cases.streaming import pattern
+from neelc.tools.cases.streaming.pattern import (
     as_spark_has_it,
-    bound,
+    binding_of,
     complete,
     event_columns,
     functions_of,
     key,
-    numbered_output,
     role_masks,
 )
 
@@ -90,20 +90,16 @@ def matches_among(match: Match, events: list[ReferenceEvent], planned: KernelPla
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
     run = kernel(program, way.rows_at_once, aggregates=functions_of(match))
     found = [row for batch in run(batches) for row in batch.to_pylist()]
-    bindings = [
-        {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
-        for row in found
-    ]
-    return complete(planned, bindings)
+    return complete(planned, [binding_of(program, row, events) for row in found])
 
 
 def numbered(program: PatternProgram, chunk: int | None) -> PatternProgram:
     """The program, with the numbers of events as its result; cut into chunks if time can be cut."""
-    outputs = tuple(numbered_output(output, f"v{n}") for n, output in enumerate(program.outputs))
+    program = pattern.numbered(program)
     if chunk is None or program.reach is None:
-        return replace(program, outputs=outputs)
+        return program
     width = max(1, program.reach * chunk // 4)
-    return replace(program, outputs=outputs, keys=(*program.keys, "chunk"), chunk=width)
+    return replace(program, keys=(*program.keys, "chunk"), chunk=width)
 
 
 def as_table(

@@ -28,7 +28,7 @@ from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.values.order import comparable, extreme
-from neelc.tools.cases.streaming import NUMBER, TYPES, raw_values
+from neelc.tools.cases.streaming.pattern import NUMBER, TYPES, raw_values
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]

@@ -21,7 +21,7 @@ from neelc.runtime.kernels.confidence.kernel import imprecise
 from neelc.runtime.program import CHUNK, CHUNK_WIDTH, ImpreciseProgram, Weigh
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
-from neelc.tools.cases.streaming import (
+from neelc.tools.cases.streaming.pattern import (
     NUMBER,
     as_spark_has_it,
     bound,
@@ -30,7 +30,7 @@ from neelc.tools.cases.streaming import (
     numbered_output,
     value_columns,
 )
-from neelc.tools.cases.streaming import roles as numbers_of_roles
+from neelc.tools.cases.streaming.pattern import roles as numbers_of_roles
 
 Weighed = list[tuple[Binding, float]]
 

@@ -22,7 +22,7 @@ from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.events import in_order
 from neelc.runtime.reference.model import Binding, ReferenceEvent, binding_key
 from neelc.runtime.values.order import comparable
-from neelc.tools.cases.streaming import complete, functions_of, key, raw_values, roles
+from neelc.tools.cases.streaming.pattern import complete, functions_of, key, raw_values, roles
 
 
 def planned_for(match: Match) -> KernelPlan:

@@ -38,7 +38,7 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.sequential import sequential
 from neelc.source import Source
-from neelc.tools.cases.streaming import NUMBER
+from neelc.tools.cases.streaming.pattern import NUMBER
 
 COLUMNS = (Column("k", INT), Column("ts", BIGINT), Column("x", INT), Column("y", DOUBLE), Column("s", STRING))
 TYPES = {"k": pa.int32(), "ts": pa.int64(), "x": pa.int32(), "y": pa.float64(), "s": pa.string()}

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
-from in_bridge import as_table, numbered
+from in_bridge import as_table
 from in_counting import finished
 from in_imprecise import Weighed
 from in_kernel import planned_for
@@ -18,7 +18,7 @@ from in_kernel import planned_for
 from neelc.ir.program import Match
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.columns import unit_of, width_of
+from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import streamed_groups, streamed_imprecise, streamed_pattern
 from neelc.pattern.plan.imprecise import imprecise_plan
@@ -27,21 +27,24 @@ from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.kernels.confidence.stream import ImpreciseStream
 from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
-from neelc.runtime.program import PatternProgram, StreamedPattern
+from neelc.runtime.program import StreamedPattern
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.events import in_order
 from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.results import rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
-from neelc.runtime.streaming import (
-    StreamKernel,
-    StreamMemory,
-    StreamProgram,
-    called,
-    memory_from_bytes,
-    memory_to_bytes,
+from neelc.runtime.streaming import StreamKernel, StreamMemory
+from neelc.tools.cases.streaming.arrival import StreamedBucket
+from neelc.tools.cases.streaming.pattern import (
+    NUMBER,
+    binding_of,
+    complete,
+    functions_of,
+    later,
+    numbered,
+    with_numbers,
+    with_outputs,
 )
-from neelc.tools.cases.streaming import NUMBER, TYPES, bound, complete, functions_of, key, raw_values
 
 FAR = 1 << 50
 
@@ -90,20 +93,6 @@ def arrived(events: Sequence[ReferenceEvent], how: Arrival, unit: int) -> list[t
     return batches
 
 
-def later(planned: KernelPlan, match: Match, events: Sequence[ReferenceEvent]) -> Iterator[ReferenceEvent]:
-    """Events that play no role, after all others: as many for each key as a window of EVENTS has, and one
-    more. Without them some matches would never be sure."""
-    if match.within is None or match.within.unit != "EVENT" or not events:
-        return
-    width, _ = width_of(match.within, planned.plan.unit)
-    unit = LENGTHS[planned.plan.unit]
-    last = max(event.end for event in events) // unit
-    for event in {repr(key(planned, match, event)): event for event in events}.values():
-        for number in range(width + 1):
-            time = (last + 1 + number) * unit
-            yield replace(event, stream="no stream of the query", row=number, type=None, start=time, end=time)
-
-
 @dataclass(frozen=True, eq=False)
 class Coming:
     """The events of a stream in any order, and how they come: in `batches`, each with the watermark before
@@ -135,7 +124,7 @@ def coming(match: Match, tables: Tables, how: Arrival, planned: KernelPlan) -> C
 def stream_matches(match: Match, tables: Tables, how: Arrival, planned: KernelPlan | None = None) -> Streamed:
     """What comes out; `UnsupportedQuery` if the query cannot run over a stream. RETURN is not executed."""
     planned = planned or planned_for(match)
-    program = numbered(planned.program, None)
+    program = numbered(planned.program)
     streamed = streamed_pattern(replace(planned, query=replace(match, distinct=False), program=program))
     kernel = PatternStream(streamed, functions=functions_of(match))
     stream = coming(match, tables, how, planned)
@@ -157,7 +146,7 @@ class Answered:
 
 def stream_answers(match: Match, tables: Tables, how: Arrival, planned: KernelPlan) -> Iterator[Answered]:
     """What has come out after each of the micro-batches."""
-    program = numbered(planned.program, None)
+    program = numbered(planned.program)
     streamed = streamed_pattern(replace(planned, query=replace(match, distinct=False), program=program))
     stream = coming(match, tables, how, planned)
     table = as_table(planned, program, match, [*stream.events, *stream.more])
@@ -169,10 +158,6 @@ def stream_answers(match: Match, tables: Tables, how: Arrival, planned: KernelPl
         come += [number for number in batch if number not in stream.late]
         every = [*stream.events, *stream.more]
         yield Answered(list(found), [every[number] for number in come], now)
-
-
-def binding_of(program: PatternProgram, row: Any, events: Sequence[ReferenceEvent]) -> Binding:
-    return {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
 
 
 # RETURN DISTINCT, and aggregates over matches.
@@ -221,32 +206,6 @@ def counted_stream_rows(match: Match, plan: AggregatePlan, tables: Tables, how: 
     return ReturnedRows(rows, stream.on_time)
 
 
-def with_numbers(planned: KernelPlan) -> PatternProgram:
-    """The program, with the numbers of events among its results."""
-    program = numbered(planned.program, None)
-    own = {output.variable: output.fields for output in planned.program.outputs}
-    outputs = [
-        one if one.inner else replace(one, fields=(*one.fields, *own[one.variable]))
-        for one in program.outputs
-    ]
-    return replace(program, outputs=tuple(outputs))
-
-
-def with_outputs(
-    planned: KernelPlan, match: Match, table: pa.Table, events: Sequence[ReferenceEvent]
-) -> pa.Table:
-    """The table with the columns that results are made of."""
-    numbers = table.column(NUMBER).to_pylist()
-    used = {column for output in planned.program.outputs for column in output.columns}
-    for column in planned.columns:
-        if column.name in used - set(table.column_names):
-            values = list(raw_values(column, match, events))
-            table = table.append_column(
-                column.name, pa.array([values[n] for n in numbers], TYPES.get(column.type))
-            )
-    return table
-
-
 def run_stream(
     kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
 ) -> tuple[list[dict[str, Any]], StreamMemory]:
@@ -261,22 +220,10 @@ def run_stream(
 def calls(
     kernel: StreamKernel, table: pa.Table, batches: Sequence[tuple[Sequence[int], int]]
 ) -> Iterator[tuple[list[dict[str, Any]], StreamMemory]]:
-    """What comes out of each micro-batch, and what is kept after it: that is written and read between any two
-    of them. Without new events the kernel is called only if it has to be. `table` has the number of each
-    event."""
-    table = table.combine_chunks()
-    place = {number: row for row, number in enumerate(table[NUMBER].to_pylist())}
-    stream, memory = StreamProgram(kernel), memory_to_bytes(StreamMemory(), FIRST_TIME)
-    wake: int | None = None
-    for batch, now in batches:
-        rows = table.take(pa.array([place[n] for n in batch if n in place], pa.int64()))
-        kept, before = memory_from_bytes(memory)
-        if not rows.num_rows and (wake is None or now < wake):
-            yield [], kept
-            continue
-        call = called(stream, kept, before, rows.to_batches(), now)
-        memory, wake = memory_to_bytes(call.step.memory, call.watermark), call.step.wake
-        yield [row for result in call.step.results for row in result.to_pylist()], call.step.memory
+    """What comes out of each micro-batch, and what is kept after it. `table` has the number of each event."""
+    bucket = StreamedBucket(kernel)
+    for results in bucket.calls(table, NUMBER, batches):
+        yield [row for result in results for row in result.to_pylist()], bucket.memory
 
 
 def left_nothing(streamed: StreamedPattern, memory: StreamMemory) -> bool:
@@ -290,7 +237,7 @@ def weighed_stream(match: Match, tables: Tables, how: Arrival) -> tuple[Weighed,
     """The matches that come out, each with its confidence, and the events that took part. Events come by
     their earliest times."""
     planned = imprecise_plan(match, partition_keys(match), unit_of(match))
-    program = numbered(planned.program, None)
+    program = numbered(planned.program)
     streamed = streamed_imprecise(replace(planned, program=program))
     stream = coming(match, tables, how, planned)
     table = as_table(planned, program, match, stream.events)
@@ -311,7 +258,7 @@ def emissions(query: Match, *batches: str) -> list[str]:
     rows = [event_row(word) for batch in words for word in batch]
     events = list(read(query, {"S": rows}, {}))
     texts = [word for batch in words for word in batch]
-    program = numbered(planned.program, None)
+    program = numbered(planned.program)
     streamed = streamed_pattern(replace(planned, query=replace(query, distinct=False), program=program))
     table = as_table(planned, program, query, events)
     numbers, watermark, steps = iter(range(len(texts))), FIRST_TIME, []

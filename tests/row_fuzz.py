@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from fuzz_runner import fuzz
 from generate.row_patterns import clause, rows
-from in_rows import Way, as_bag, bound, recognized_by_kernel
+from in_rows import Way, bound, recognized_by_kernel
 
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations
@@ -29,6 +29,7 @@ from neelc.runtime.kernels.rows import walking as windowed
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import Row
+from neelc.tools.cases.streaming.rows import as_bag
 
 TABLES = 4
 ROUND = 100

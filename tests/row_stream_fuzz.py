@@ -3,30 +3,26 @@ of arrival: of `make fuzz`. What the kernel keeps is written and read between an
 
 PYTHONPATH=tests .venv/bin/python -m row_stream_fuzz --pairs 10000 --seed 1
 
-At its end a stream goes on, and the reference's rows do not. So a stream has the rows that the reference has,
-but for those of matches that are not decided; and it has all of those that are. What is decided is found out
-here by the definition: the parser is observed while it looks for a match.
+A stream has the rows that the reference has, but for those of matches that are not decided; and it has all of
+those that are.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
-import pyarrow as pa
 from fuzz_runner import fuzz
 from generate.row_patterns import clause, rows
-from in_rows import as_bag, bound, column, mask, output_row
-from in_stream import FAR, Arrival, arrival, arrived, calls
+from in_rows import bound
+from in_stream import FAR, Arrival, arrival, arrived
 
 from neelc.errors import NeelError
-from neelc.ir import row_patterns as r
-from neelc.ir.bound_rows import Recognize
 from neelc.ir.names import bare
 from neelc.ir.row_patterns import SortItem
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -36,13 +32,13 @@ from neelc.runtime.failures import SKIP, KernelFailure
 from neelc.runtime.kernels.rows import automaton, walking
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import StreamedRows
-from neelc.runtime.kernels.rows.stream import RowStream
 from neelc.runtime.reference import recognize as reference
 from neelc.runtime.reference.model import LimitReached, ReferenceEvent
-from neelc.runtime.reference.recognize import Parsing, RecognizedMatch, Row, RowParser
+from neelc.runtime.reference.recognize import Row
 from neelc.runtime.reference.results import Result
 from neelc.runtime.streaming import StreamMemory
-from neelc.tools.cases.streaming import NUMBER
+from neelc.tools.cases.streaming.arrival import Batches
+from neelc.tools.cases.streaming.rows import as_bag, clause_results, decided
 
 TABLES = 4
 ROUND = 100
@@ -54,10 +50,6 @@ class Different(AssertionError):
 
 
 # A clause over a stream, in process.
-
-
-Batches = Sequence[tuple[list[int], int]]
-"""The numbers of the rows of each micro-batch, and the watermark when it comes."""
 
 
 @dataclass(frozen=True)
@@ -74,96 +66,13 @@ class RowRun:
 
 def over_stream(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row], batches: Batches) -> RowRun:
     """The clause over rows that come in these micro-batches."""
-    excluded = plan.outputs.get(p.PropertyOutput("", "EXCLUDED"))
-    results, memory = [], StreamMemory()
-    for found, kept in calls(RowStream(streamed), stream_rows(plan, streamed, rows), batches):
-        memory = kept
-        shown = [row for row in found if excluded is None or not row[excluded]]
-        results.append(Result(plan.query.output, [output_row(plan, row, found) for row in shown]))
-    return RowRun(results, memory)
+    results, bucket = clause_results(plan, streamed, rows, batches)
+    return RowRun(results, bucket.memory)
 
 
 def not_late(rows: Sequence[Row], batches: Batches) -> list[Row]:
     late = {n for batch, now in batches for n in batch if rows[n]["t"] <= now}  # type: ignore[operator]
     return [row for number, row in enumerate(rows) if number not in late]
-
-
-def stream_rows(plan: RowPlan, streamed: StreamedRows, rows: Sequence[Row]) -> pa.Table:
-    """What Spark computes of each row, and its number."""
-    arrays = {NUMBER: pa.array(range(len(rows)), pa.int64())}
-    arrays["start"] = pa.array([row["t"] for row in rows], pa.int64())
-    for name in streamed.columns:
-        if name == "bits":
-            arrays[name] = pa.array([mask(plan, [row], 0) for row in rows], pa.int64())
-        elif name != "start":
-            arrays[name] = column(plan, name, rows)
-    return pa.table(arrays)
-
-
-# What is decided, by the definition.
-
-
-@dataclass
-class Observed:
-    """Whether a parser would take one of the last `ahead` rows, whose conditions depend on rows to come, or
-    such a row. A match has at most `most` rows."""
-
-    ahead: int
-    most: int | None
-    is_undecided: bool = False
-
-    def note(self, parser: RowParser, before: Parsing) -> None:
-        if parser.start + len(before) >= parser.count - self.ahead:
-            self.is_undecided |= self.most is None or len(before) < self.most
-
-
-def observing(observed: Observed) -> type[RowParser]:
-    """The parser of the reference, observed."""
-
-    class ObservedParser(RowParser):
-        def _all(self, pattern: r.RowPattern, before: Parsing) -> Iterator[Parsing]:
-            if isinstance(pattern, r.RowVariable):
-                observed.note(self, before)
-            return super()._all(pattern, before)
-
-    return ObservedParser
-
-
-def decided(query: Recognize, streamed: StreamedRows, rows: Sequence[Row]) -> Result:
-    """The rows of the result that are decided, though more input may come: those of other matches are not
-    there. All windows of time have passed."""
-    found: list[tuple[object, ...]] = []
-    for partition in reference.in_partitions(query, rows):
-        for match in _decided(query, streamed, partition):
-            found += reference._output(query, partition, match)
-    return Result(query.output, found)
-
-
-def _decided(query: Recognize, streamed: StreamedRows, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
-    program = streamed.program
-    _, ahead = p.sight(program)
-    start, number, beyond, is_sure = 0, 0, 0, True
-    while start < len(rows) - ahead:
-        observed = Observed(ahead, program.rows)
-        with patch.object(reference, "RowParser", observing(observed)):
-            parsing = reference._first_match(query, rows, start, number + 1)
-        is_closed = program.reach is not None and (
-            not ahead or rows[-ahead]["t"] - rows[start]["t"] > program.reach  # type: ignore[operator]
-        )
-        if observed.is_undecided and not is_closed:
-            if program.skip != "NEXT" or streamed.numbered:
-                return
-            is_sure, start = False, start + 1
-            continue
-        if parsing is None:
-            if start >= beyond and is_sure:
-                yield RecognizedMatch(start, (), None)
-            start += 1
-            continue
-        number += 1
-        yield RecognizedMatch(start, parsing, number)
-        beyond = max(beyond, start + max(1, len(parsing)))
-        start = reference._next_start(query.skip, start, parsing)
 
 
 # Random clauses.

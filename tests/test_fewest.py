@@ -19,7 +19,7 @@ from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import chain_of, fewest_matches
 from neelc.runtime.kernels.matching import length, matches
 from neelc.runtime.reference import read
-from neelc.tools.cases.streaming import key
+from neelc.tools.cases.streaming.pattern import key
 
 TOLD = (
     "SEQ(A a, B b)",

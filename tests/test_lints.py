@@ -15,7 +15,7 @@ import pytest
 from answers import answer
 from generate import row_patterns
 from generate.rewritable import sample
-from in_rows import as_bag, bound
+from in_rows import bound
 from lint_examples import linted
 from pattern_examples import STREAM
 from repository import ROOT
@@ -37,6 +37,7 @@ from neelc.scalar.evaluate_constants import FALSE, TRUE
 from neelc.source import Source
 from neelc.syntax.printer import format_script
 from neelc.tools import cases
+from neelc.tools.cases.streaming.rows import as_bag
 from neelc.tools.lints import LINTS, ROW_LINTS, lints, query_lints
 from neelc.tools.lints.condition_always_true import condition_always_true
 from neelc.tools.lints.lint import LintedClause, LintedQuery, consequence

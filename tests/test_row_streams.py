@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 from fuzz_runner import checked
-from in_rows import as_bag, bound
+from in_rows import bound
 from in_stream import calls
-from row_stream_fuzz import RowRun, check_clause, over_stream, stream_rows
+from row_stream_fuzz import RowRun, check_clause, over_stream
 
 from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
 from neelc.rows.plan.plan import row_plan
@@ -18,6 +18,7 @@ from neelc.runtime.kernels.rows.program import StreamedRows
 from neelc.runtime.kernels.rows.stream import RowStream
 from neelc.runtime.reference.recognize import Row, recognized
 from neelc.runtime.streaming import StreamMemory, WatermarkMove
+from neelc.tools.cases.streaming.rows import as_bag, clause_table
 
 LETTERS = "DEFINE A AS kind = 'a', B AS kind = 'b', C AS kind = 'c'"
 V_SHAPE = (
@@ -127,7 +128,7 @@ def test_what_is_kept_does_not_grow_with_the_stream() -> None:
     streamed = streamed_rows(plan, "t")
     rows: list[Row] = [{**row, "id": f"k{n}"} for n, row in enumerate(letters("a" * 100))]
     batches = [([n], n - 2) for n in range(len(rows))]
-    kept = [left.rows for _, left in calls(RowStream(streamed), stream_rows(plan, streamed, rows), batches)]
+    kept = [left.rows for _, left in calls(RowStream(streamed), clause_table(plan, streamed, rows), batches)]
     assert max(kept) == kept[-1] == kept[50] == 13
 
 
@@ -135,7 +136,7 @@ def test_wakes_when_something_can_be_decided() -> None:
     """When the first row that waits is complete; then when its window has passed."""
     plan = row_plan(bound(f"ORDER BY t MEASURES x AS x PATTERN (A B*) WITHIN 4 MILLISECONDS {LETTERS}"), True)
     kernel = RowStream(streamed_rows(plan, "t"))
-    rows = stream_rows(plan, kernel.streamed, letters("ab")).to_batches()
+    rows = clause_table(plan, kernel.streamed, letters("ab")).to_batches()
     first = kernel.advance(StreamMemory(), rows, WatermarkMove(FIRST_TIME, 0))
     second = kernel.advance(first.memory, [], WatermarkMove(0, 1))
     third = kernel.advance(second.memory, [], WatermarkMove(1, 2))

@@ -12,7 +12,7 @@ import pytest
 from fuzz_runner import checked
 from generate.row_patterns import clause as random_clause
 from generate.row_patterns import rows as random_rows
-from in_rows import Way, as_bag, as_table, bound, recognized_by_kernel
+from in_rows import Way, as_table, bound, recognized_by_kernel
 from row_fuzz import check_clause
 
 from neelc.errors import NeelError
@@ -31,6 +31,7 @@ from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, Parsing, Reached, Row, RowParser, recognized
 from neelc.runtime.worker import WorkerState
 from neelc.syntax.parser import KEYWORDS
+from neelc.tools.cases.streaming.rows import as_bag
 
 COLUMNS = (Column("t", INT), Column("kind", STRING), Column("x", INT))
 LETTERS = ", ".join(f"{name} AS kind = '{name.lower()}'" for name in "ABC")

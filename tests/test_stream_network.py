@@ -9,7 +9,7 @@ import pytest
 from generate.stream_networks import RARE, rare_script
 from generate.stream_networks import STREAM as STREAMS
 from in_kernel import planned_for
-from in_network import bound_script, outside_events, outside_rows, planned_network, run_network
+from in_network import bound_script, planned_network
 from in_stream import FAR
 from network_fuzz import NetworkTally, check_text, compare
 from pattern_examples import query
@@ -22,6 +22,7 @@ from neelc.pattern.plan.emission import StreamPlan, streamed_groups
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.plan.stream_network import UnsupportedNetwork
 from neelc.runtime.reference import run
+from neelc.tools.cases.streaming.network import network_rows, outside_events, outside_rows
 
 STREAM = """\
 CREATE STREAM S (t INT, kind STRING, id INT, x INT) TIMESTAMP BY t UNIT SECONDS TYPE BY kind;
@@ -40,12 +41,12 @@ def emitted(
     program = bound_script(f"{STREAM}{';'.join(queries)};")
     planned = planned_network(program)
     rows = [{"t": t, "kind": kind, "id": 1, "x": t} for events, _ in batches for t, kind in events]
-    all_events = outside_events(program, {"S": rows})
+    all_events = outside_events(planned, {"S": rows})
     moments, place = [], 0
     for events, now in batches:
         moments.append((all_events[place : place + len(events)], now))
         place += len(events)
-    return run_network(planned, outside_rows(planned, all_events), [*moments, ([], FAR)])
+    return list(network_rows(planned, outside_rows(planned, all_events, {}), [*moments, ([], FAR)]))
 
 
 def moving(*watermarks: int) -> list[tuple[list[tuple[int, str]], int]]:
@@ -331,9 +332,9 @@ def test_case_of_a_network_of_three() -> None:
     )
     rows = [{"t": t, "kind": kind, "id": 1, "x": t} for t, kind in ((1, "A"), (2, "B"), (3, "A"), (4, "B"))]
     planned = planned_network(program)
-    events = outside_events(program, {"S": rows})
+    events = outside_events(planned, {"S": rows})
     moments = [*(([event], -1) for event in reversed(events)), ([], FAR)]
-    found = [row for _, row in run_network(planned, outside_rows(planned, events), moments)]
+    found = [row for _, row in network_rows(planned, outside_rows(planned, events, {}), moments)]
     assert found == run(program, {"S": rows})[-1][1].rows == [(1, 4, 1, 4)]
 
 

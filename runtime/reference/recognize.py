@@ -284,7 +284,7 @@ def recognized(query: Recognize, rows: Sequence[Row]) -> Result:
     result: list[tuple[object, ...]] = []
     for partition in in_partitions(query, rows):
         for match in matches(query, partition):
-            result.extend(_output(query, partition, match))
+            result.extend(output_of(query, partition, match))
     return Result(query.output, result)
 
 
@@ -332,7 +332,7 @@ def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
     """The matches of a partition: one match after the other and, between them, rows without a match."""
     start, number, beyond = 0, 0, 0
     while start < len(rows):
-        parsing = _first_match(query, rows, start, number + 1)
+        parsing = first_match(query, rows, start, number + 1)
         if parsing is None:
             if start >= beyond:
                 yield RecognizedMatch(start, (), None)
@@ -341,10 +341,16 @@ def matches(query: Recognize, rows: Sequence[Row]) -> Iterator[RecognizedMatch]:
         number += 1
         yield RecognizedMatch(start, parsing, number)
         beyond = max(beyond, start + max(1, len(parsing)))
-        start = _next_start(query.skip, start, parsing)
+        start = next_start(query.skip, start, parsing)
 
 
-def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int) -> Parsing | None:
+def first_match(
+    query: Recognize,
+    rows: Sequence[Row],
+    start: int,
+    number: int,
+    parsing_with: type[RowParser] = RowParser,
+) -> Parsing | None:
     """The preferred parsing at a row; None if there is none."""
     conditions = {one.variable: one.condition for one in query.definitions}
     state = variables if any(map(_is_of_path, query.definitions)) else len
@@ -367,7 +373,8 @@ def _first_match(query: Recognize, rows: Sequence[Row], start: int, number: int)
         return (condition is None or value_at(condition, seen) is True) and is_within(query, rows, parsing)
 
     try:
-        return next(RowParser(start, len(rows), check, state=state).parsings(query.pattern), None)
+        parser = parsing_with(start, len(rows), check, state=state)
+        return next(parser.parsings(query.pattern), None)
     except RecursionError:
         raise LimitReached("MAX_DEPTH", len(rows), f"the match at row {start + 1} is too long") from None
 
@@ -397,7 +404,7 @@ def is_within(query: Recognize, rows: Sequence[Row], parsing: Parsing) -> bool:
     return first is not None and last is not None and abs(last - first) <= length(query.within)
 
 
-def _next_start(skip: RowSkip, start: int, parsing: Parsing) -> int:
+def next_start(skip: RowSkip, start: int, parsing: Parsing) -> int:
     """The row at which the next match may start."""
     if not parsing or skip.kind == "TO NEXT ROW":
         return start + 1
@@ -412,7 +419,7 @@ def _next_start(skip: RowSkip, start: int, parsing: Parsing) -> int:
     return row
 
 
-def _output(query: Recognize, rows: Sequence[Row], match: RecognizedMatch) -> Iterator[tuple[object, ...]]:
+def output_of(query: Recognize, rows: Sequence[Row], match: RecognizedMatch) -> Iterator[tuple[object, ...]]:
     whole = RowContext(rows, match.rows, match.rows, match.number)
     if query.all_rows is None:
         if match.number is not None:

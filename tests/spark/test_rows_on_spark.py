@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from generate.row_patterns import clause, rows
-from in_rows import as_bag, bound
+from in_rows import bound
 from like_spark import like_ours
 from on_spark import Asking, check_columns, configured
 
@@ -29,6 +29,7 @@ from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.results import Result
 from neelc.scalar.spark.trees import identifier, spark_type
+from neelc.tools.cases.streaming.rows import as_bag
 
 FIRST, CLAUSES, TABLES = 700_000, 12, 3
 

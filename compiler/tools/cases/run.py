@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from neelc.algebra.rules.optimise import FILTERS, optimise
 from neelc.catalog import inputs
@@ -33,6 +34,9 @@ from neelc.runtime.values.times import in_zone
 from neelc.tools.cases.file import CaseError, CaseFile, ExpectedRows, load
 from neelc.tools.cases.file import parse as parse_case
 from neelc.tools.lints import lints
+
+if TYPE_CHECKING:
+    from neelc.tools.cases.streaming.arrival import MicroBatching
 
 # Comparing what a case expects with what came out.
 
@@ -275,31 +279,52 @@ def warnings_section(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class StreamOutcome:
-    """What became of a case as a stream; if it is `refused`, why it does not run as one."""
+    """What became of a case as a stream. If it is `refused`, why it does not run as one, with the `code` of
+    the error that a user gets; without a code it is only this test that does not run it. `is_partial`: some
+    of its rows could be changed by events after the last, so a stream does not have them yet."""
 
     passed: bool
     diff: str = ""
     refused: str = ""
+    code: str = ""
+    is_partial: bool = False
 
 
-def run_as_stream(case: CaseFile) -> StreamOutcome:
+def run_as_stream(case: CaseFile, ways: Sequence[MicroBatching] | None = None) -> StreamOutcome:
     """Run a case as a stream: in micro-batches of one event, of two, and all at once; in order, and out of
-    order within the watermark. All must find what the case expects."""
-    # NumPy and Arrow: cases that do not run as streams do without them.
-    from neelc.tools.cases.streaming import stream_results
-
+    order within the watermark; or only in some `ways`. All must find what the case expects."""
     with in_zone(case.zone):
         ready = prepared(case)
         if isinstance(ready, str) or not isinstance(case.expected, ExpectedRows):
             return StreamOutcome(True, refused="it expects an error")
-        try:
-            for way, found in stream_results(ready.program, ready.tables):
-                outcome = compare(case.expected, found)
-                if not outcome.passed:
-                    return StreamOutcome(False, f"{way}:\n{outcome.diff}")
-        except UnsupportedQuery as refusal:
-            return StreamOutcome(True, refused=refusal.what)
-        return StreamOutcome(True)
+        return _as_stream(case, case.expected, ready, ways)
+
+
+def _as_stream(
+    case: CaseFile, expected: ExpectedRows, ready: PreparedCase, ways: Sequence[MicroBatching] | None
+) -> StreamOutcome:
+    # NumPy and Arrow: cases that do not run as streams do without them.
+    from neelc.tools.cases.streaming import OnlyOnSpark, stream_results
+    from neelc.tools.cases.streaming.arrival import MICRO_BATCHINGS
+
+    is_partial = False
+    try:
+        for one in stream_results(ready.program, ready.tables, case.query, ways or MICRO_BATCHINGS):
+            is_partial |= one.expected is not None
+            outcome = compare(expected if one.expected is None else _rows(one.expected), one.found)
+            if not outcome.passed:
+                return StreamOutcome(False, f"{one.way}:\n{outcome.diff}")
+    except UnsupportedQuery as refusal:
+        return StreamOutcome(True, refused=refusal.what, code=refusal.code)
+    except OnlyOnSpark as refusal:
+        return StreamOutcome(True, refused=f"only with Spark: {refusal}")
+    return StreamOutcome(True, is_partial=is_partial)
+
+
+def _rows(result: Result) -> ExpectedRows:
+    """What a case would expect that has this result."""
+    rows = tuple(rows_of(result))
+    return ExpectedRows(tuple(names_of(result)) if rows else (), rows)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
-"""Cases as streams, in process: their events come in micro-batches, in order and out of it, and the kernels
-that Spark's workers run over streams must find what the case expects, each match once.
+"""PATTERN over a case's events as a stream, in process.
 
 What Spark computes for a kernel is computed by the reference interpreter here: which events can play a role,
 the values that conditions compare, and what RETURN makes of the matches.
@@ -7,158 +6,127 @@ the values that conditions compare, and what RETURN makes of the matches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neelc.arguments import Options
 from neelc.engines.reference import Tables
 from neelc.ir.expressions import Aggregate, Expr, Function
 from neelc.ir.node import walk
-from neelc.ir.program import Match, Program
+from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import EVENT, EventColumn, unit_of, width_of
 from neelc.pattern.plan.columns import NUMBER as AS_NUMBER
-from neelc.pattern.plan.emission import streamed_pattern
+from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_imprecise, streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pipeline import compile_program
 from neelc.runtime.coding import called_columns, condition_columns
-from neelc.runtime.columns import FIRST_TIME, Ints
+from neelc.runtime.columns import Ints
+from neelc.runtime.kernels.confidence.stream import ImpreciseStream
+from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
-from neelc.runtime.program import EventName, PatternProgram, VariableOutput
-from neelc.runtime.reference import Result, read
+from neelc.runtime.program import (
+    EventName,
+    PatternProgram,
+    StreamedGroups,
+    StreamedImprecise,
+    VariableOutput,
+)
+from neelc.runtime.reference import read
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import is_member
 from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, nanoseconds
 from neelc.runtime.reference.question import condition, holds
-from neelc.runtime.reference.results import result, rows_of
+from neelc.runtime.reference.results import ResultRow, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
-from neelc.runtime.streaming import (
-    StreamMemory,
-    StreamProgram,
-    called,
-    memory_from_bytes,
-    memory_to_bytes,
-)
+from neelc.runtime.streaming import StreamKernel
 from neelc.runtime.values.order import comparable
-
-FARTHEST = 1 << 61
-"""Watermarks are far from the ends of 64 bits, so that windows can be added to them."""
-LAST = 1 << 62
-"""The last watermark: all that waits is decided then."""
-SEED = 17
-
-# The ways in which the events of a case come.
-
-
-@dataclass(frozen=True)
-class MicroBatching:
-    """Micro-batches of `size` events, None: all in one; `shuffled`: out of order within the watermark."""
-
-    size: int | None
-    shuffled: bool
-
-    def __str__(self) -> str:
-        batches = {None: "in one micro-batch", 1: "one event at a time"}.get(
-            self.size, f"in micro-batches of {self.size}"
-        )
-        return f"as a stream, {batches}, {'out of order' if self.shuffled else 'in order'}"
-
-
-MICRO_BATCHINGS = tuple(MicroBatching(size, shuffled) for shuffled in (False, True) for size in (1, 2, None))
-
-
-def stream_results(program: Program, tables: Tables) -> Iterator[tuple[MicroBatching, Result]]:
-    """What the last query of a script gives over streams, whichever way its events come. Raises
-    `UnsupportedQuery` if it is refused on streams, or cannot run without Spark."""
-    compile_program(program, options=Options(streaming=True))
-    query = program.queries[-1].query
-    if not isinstance(query, Match):
-        raise UnsupportedQuery("only PATTERN queries run as streams without Spark")
-    if any(stream.producer for stream in query.streams):
-        raise UnsupportedQuery("only queries that read no other query run as streams without Spark")
-    if query.is_imprecise:
-        raise UnsupportedQuery("imprecise timestamps do not run as streams without Spark")
-    planned = kernel_plan(query, partition_keys(query), unit_of(query))
-    stream = CaseEvents.of(planned, query, tables)
-    for way in MICRO_BATCHINGS:
-        yield way, result(query, rows_of(query, stream.found(way)))
+from neelc.tools.cases.streaming.arrival import (
+    FARTHEST,
+    Batches,
+    MicroBatching,
+    StreamedBucket,
+    StreamResult,
+    declared_delay,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class CaseEvents:
-    """The events of a case as rows for a kernel, and those that come after them and play no role: without
-    them the matches of a window of EVENTS would never be sure."""
+class PatternCase:
+    """A PATTERN over the events of a case. After these come some that play no role, `more`: without them the
+    matches of a window of EVENTS would never be sure."""
 
-    planned: KernelPlan
-    query: Match
+    plan: StreamPlan
     events: Sequence[ReferenceEvent]
-    later: Sequence[ReferenceEvent]
+    more: Sequence[ReferenceEvent]
 
     @classmethod
-    def of(cls, planned: KernelPlan, query: Match, tables: Tables) -> CaseEvents:
+    def of(cls, plan: StreamPlan, tables: Tables) -> PatternCase:
+        query = plan.planned.query
+        if plan.counted is not None:  # in process, the matches are enumerated
+            planned = kernel_plan(query, partition_keys(query), unit_of(query))
+            plan = StreamPlan(planned, streamed_groups(planned))
         events = list(read(query, tables, {}))
-        if any(abs(event.start) // LENGTHS[planned.plan.unit] >= FARTHEST for event in events):
+        run = cls(plan, events, list(later(plan.planned, query, events)))
+        if any(abs(start) >= FARTHEST for start in run.starts):
             raise UnsupportedQuery("times that no watermark of Spark's reaches")
-        return cls(planned, query, events, list(_later(planned, query, events)))
+        return run
 
     @property
-    def unit(self) -> int:
-        return LENGTHS[self.planned.plan.unit]
+    def query(self) -> Match:
+        return self.plan.planned.query
 
-    def found(self, way: MicroBatching) -> list[WeighedMatch]:
-        """The matches that come out. What is kept is written and read between any two micro-batches."""
-        outputs = (numbered_output(one, f"v{n}") for n, one in enumerate(self.planned.program.outputs))
-        program = replace(self.planned.program, outputs=tuple(outputs))
-        written = replace(self.query, distinct=False, aggregated=False)
-        streamed = streamed_pattern(replace(self.planned, query=written, program=program))
-        every = [*self.events, *self.later]
-        table = _table(self.planned, program, self.query, every)
-        kernel = StreamProgram(PatternStream(streamed, functions=functions_of(self.query)))
-        rows: list[dict[str, Any]] = []
-        memory = memory_to_bytes(StreamMemory(), FIRST_TIME)
-        for batch, now in self._batches(way):
-            kept, before = memory_from_bytes(memory)
-            call = called(kernel, kept, before, table.take(_places(table, batch)).to_batches(), now)
-            memory = memory_to_bytes(call.step.memory, call.watermark)
-            rows += [row for found in call.step.results for row in found.to_pylist()]
-        bindings = [
-            {str(one.variable): bound(one, row[one.name], every) for one in program.outputs} for row in rows
-        ]
-        return [WeighedMatch(one, Fraction(1)) for one in complete(self.planned, bindings)]
+    @property
+    def starts(self) -> list[int]:
+        unit = LENGTHS[self.plan.planned.plan.unit]
+        return [event.start // unit for event in self.events]
 
-    def _batches(self, way: MicroBatching) -> Iterator[tuple[Sequence[int], int]]:
-        """The numbers of the events of each micro-batch, and the watermark when it comes. None is late: an
-        event at the watermark would be."""
-        starts = [event.start // self.unit for event in self.events]
-        delay = self._delay(starts) if way.shuffled else 0
-        chance = Random(SEED)
-        order = sorted(range(len(starts)), key=lambda n: (starts[n] + chance.uniform(0, delay), n))
-        size = way.size or max(1, len(order))
-        watermark = FIRST_TIME
-        for first in range(0, len(order), size):
-            batch = order[first : first + size]
-            yield batch, watermark
-            watermark = max([watermark, *(starts[n] - delay - 1 for n in batch)])
-            yield [], watermark
-        yield range(len(starts), len(starts) + len(self.later)), watermark
-        yield [], LAST
+    def result(self, way: MicroBatching) -> StreamResult:
+        """The rows that come out, if the events come this way."""
+        declared = declared_delay(self.query.streams, LENGTHS[self.plan.planned.plan.unit])
+        batches = way.batches(self.starts, declared, len(self.more))
+        found = [row for rows in self._bucket_rows(batches) for row in rows]
+        return StreamResult(way, result(self.query, found))
 
-    def _delay(self, starts: Sequence[int]) -> int:
-        """How late events come: as the script declares, else half of the time that they cover."""
-        declared = [one.watermark * 1000 // self.unit for one in self.query.streams if one.watermark]
-        return max(declared) if declared else (max(starts, default=0) - min(starts, default=0)) // 2
+    def _bucket_rows(self, batches: Batches) -> Iterator[list[ResultRow]]:
+        planned, every = self.plan.planned, [*self.events, *self.more]
+        is_grouped = self.query.distinct or self.query.aggregated
+        program = with_numbers(planned) if is_grouped else numbered(planned.program)
+        table = event_table(planned, program, self.query, every)
+        if is_grouped:
+            table = with_outputs(planned, self.query, table, every)
+        bucket = StreamedBucket(self._kernel(replace(planned, program=program)))
+        for results in bucket.calls(table, NUMBER, batches):
+            for row in (row for batch in results for row in batch.to_pylist()):
+                matches = row["matches"] if self.query.aggregated else [row]
+                yield rows_of(self.query, list(self._weighed(program, matches, every)))
+
+    def _kernel(self, planned: KernelPlan) -> StreamKernel:
+        functions = functions_of(self.query)
+        if isinstance(self.plan.streamed, StreamedImprecise):
+            return ImpreciseStream(streamed_imprecise(planned))
+        if isinstance(self.plan.streamed, StreamedGroups):
+            return GroupedStream(streamed_groups(planned), functions=functions)
+        return PatternStream(streamed_pattern(planned), functions=functions)
+
+    def _weighed(
+        self, program: PatternProgram, rows: Sequence[Mapping[str, Any]], events: Sequence[ReferenceEvent]
+    ) -> Iterator[WeighedMatch]:
+        bindings = [binding_of(program, row, events) for row in rows]
+        kept = {id(binding) for binding in complete(self.plan.planned, bindings)}
+        for binding, row in zip(bindings, rows, strict=True):
+            if id(binding) in kept:
+                yield WeighedMatch(binding, Fraction(row.get("confidence", 1)))
 
 
-def _later(planned: KernelPlan, query: Match, events: Sequence[ReferenceEvent]) -> Iterator[ReferenceEvent]:
-    """As many for each key as a window of EVENTS has, and one more."""
+def later(planned: KernelPlan, query: Match, events: Sequence[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+    """Events that play no role, after all others: as many for each key as a window of EVENTS has, and one
+    more. Without them some matches would never be sure."""
     if query.within is None or query.within.unit != "EVENT" or not events:
         return
     width, _ = width_of(query.within, planned.plan.unit)
@@ -170,25 +138,20 @@ def _later(planned: KernelPlan, query: Match, events: Sequence[ReferenceEvent]) 
             yield replace(event, stream="no stream of the query", row=number, type=None, start=time, end=time)
 
 
-def _table(
+# Events as rows for a kernel, with what Spark computes of each.
+
+TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
+NUMBER = "event number"
+"""The column of an event's place: matches come back as these."""
+
+
+def event_table(
     planned: KernelPlan, program: PatternProgram, query: Match, events: Sequence[ReferenceEvent]
 ) -> pa.Table:
     """The events that a kernel is given."""
     masks = role_masks(planned, query, events)
     places = [number for number, mask in enumerate(masks) if mask or program.everything]
     return pa.table(event_columns(planned, program, query, events, masks, places)).combine_chunks()
-
-
-def _places(table: pa.Table, numbers: Sequence[int]) -> pa.Array:
-    place = {number: row for row, number in enumerate(table[NUMBER].to_pylist())}
-    return pa.array([place[number] for number in numbers if number in place], pa.int64())
-
-
-# Events as rows for a kernel, with what Spark computes of each.
-
-TYPES: dict[DataType, Any] = {INT: pa.int32(), BIGINT: pa.int64(), STRING: pa.string(), DOUBLE: pa.float64()}
-NUMBER = "event number"
-"""The column of an event's place: matches come back as these."""
 
 
 def event_columns(
@@ -297,11 +260,48 @@ def _holds_for(condition: Expr, variable: EventName, event: ReferenceEvent) -> b
 # Rows of a kernel as matches.
 
 
+def numbered(program: PatternProgram) -> PatternProgram:
+    """The program, with the numbers of events as its results."""
+    outputs = (numbered_output(output, f"v{n}") for n, output in enumerate(program.outputs))
+    return replace(program, outputs=tuple(outputs))
+
+
+def with_numbers(planned: KernelPlan) -> PatternProgram:
+    """The program, with the numbers of events among its results: for kernels that compare these."""
+    program = numbered(planned.program)
+    own = {output.variable: output.fields for output in planned.program.outputs}
+    outputs = [
+        one if one.inner else replace(one, fields=(*one.fields, *own[one.variable]))
+        for one in program.outputs
+    ]
+    return replace(program, outputs=tuple(outputs))
+
+
+def with_outputs(
+    planned: KernelPlan, match: Match, table: pa.Table, events: Sequence[ReferenceEvent]
+) -> pa.Table:
+    """The table with the columns that results are made of."""
+    numbers = table.column(NUMBER).to_pylist()
+    used = {column for output in planned.program.outputs for column in output.columns}
+    for column in planned.columns:
+        if column.name in used - set(table.column_names):
+            values = list(raw_values(column, match, events))
+            table = table.append_column(
+                column.name, pa.array([values[n] for n in numbers], TYPES.get(column.type))
+            )
+    return table
+
+
 def numbered_output(output: VariableOutput, name: str) -> VariableOutput:
     """The output with the numbers of events instead of their values."""
     fields = () if output.inner else ((NUMBER, NUMBER),)
     inner = tuple(numbered_output(one, f"w{n}") for n, one in enumerate(output.inner))
     return replace(output, name=name, fields=fields, inner=inner)
+
+
+def binding_of(program: PatternProgram, row: Mapping[str, Any], events: Sequence[ReferenceEvent]) -> Binding:
+    """The match that a row is."""
+    return {str(output.variable): bound(output, row[output.name], events) for output in program.outputs}
 
 
 def bound(output: VariableOutput, value: Any, events: Sequence[ReferenceEvent]) -> object:
