@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--streaming",
         action="store_true",
         help="also run cases as streams: in micro-batches of one event, two and all, in order and out of "
-        "order within the watermark; cases that do not run so are listed with the reason",
+        "order within the watermark. Cases whose query is refused over streams are listed with the reason",
     )
     add_timezone(parser, "the time zone of cases that do not say one: Europe/Berlin, +02:00 (UTC)")
 
@@ -53,7 +53,8 @@ def _run(options: argparse.Namespace) -> int:
     from neelc.tools import cases
 
     paths = case_files(options.paths)
-    failed = updated = streamed = 0
+    failed = updated = 0
+    tally, notes = cases.StreamTally(), dict[str, list[Path]]()
     if options.streaming and options.update:
         raise CallError("test --streaming: a case says what a stream must find; leave --update out")
     for number, path in enumerate(paths, 1):
@@ -67,11 +68,10 @@ def _run(options: argparse.Namespace) -> int:
             problem = None if outcome.passed else outcome.diff
             if options.streaming and outcome.passed:
                 as_stream = cases.run_as_stream(case)
+                tally.add(as_stream)
                 problem = None if as_stream.passed else as_stream.diff
-                streamed += not as_stream.refused
-                if as_stream.refused:
-                    _progress("")
-                    print(f"{path}: not run as a stream: {as_stream.refused}")
+                if as_stream.note:
+                    notes.setdefault(as_stream.note, []).append(path)
         except (cases.CaseError, CallError) as error:
             problem = str(error)
         except Exception as error:  # a bug that one case shows is no reason to leave out the others
@@ -81,10 +81,13 @@ def _run(options: argparse.Namespace) -> int:
             _progress("")
             print(f"{path}: failed\n{indent(problem, '  ')}\n")
     _progress("")
+    for note, refused in notes.items():
+        print(note, *(f"  {path}" for path in refused), "", sep="\n")
     passed = len(paths) - failed
     more = f", {updated} updated" if options.update else ""
-    more += f"; {streamed} run as streams" if options.streaming else ""
     print(f"{passed} passed, {failed} failed{more}")
+    if options.streaming:
+        print(tally)
     return 1 if failed else 0
 
 

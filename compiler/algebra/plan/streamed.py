@@ -405,7 +405,8 @@ class _Builder:
         own = {bare(one.name): one for one in operator.input.payload}
         for column in plan.columns:
             if column.form == NUMBER:
-                message = f"`{column.expression}`, a time in a condition on several events,"
+                name = str(column.expression).removeprefix(".")
+                message = f"`{name}`, a time, in a condition on several events"
                 raise UnsupportedStreaming(message, operator.span)
         read = [_of_payload(column.expression, own) for column in plan.columns]
         tests = [conjoin(_of_payload(one, own) for one in conjuncts) for conjuncts in plan.bits]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from neelc.tools.cases.file import CaseError, CaseFile, load
-from neelc.tools.cases.run import CaseOutcome, StreamOutcome, run_as_stream, run_case, update
+from neelc.tools.cases.run import CaseOutcome, StreamOutcome, StreamTally, run_as_stream, run_case, update
 
 __all__ = [
     "CaseFile",
     "CaseError",
     "CaseOutcome",
     "StreamOutcome",
+    "StreamTally",
     "load",
     "run_as_stream",
     "run_case",

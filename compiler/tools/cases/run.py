@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -277,26 +277,91 @@ def warnings_section(text: str) -> list[str]:
     return ["warnings", *text.split("\n")] if text else ["warnings none"]
 
 
+# Cases as streams.
+
+
 @dataclass(frozen=True)
 class StreamOutcome:
-    """What became of a case as a stream. If it is `refused`, why it does not run as one, with the `code` of
-    the error that a user gets; without a code it is only this test that does not run it. `is_partial`: some
-    of its rows could be changed by events after the last, so a stream does not have them yet."""
+    """What became of a case as a stream. If it did not run as one, why is in `refusal`, with the `code` of
+    the error that a streaming query gets; without a code only Spark can run it so. `has_error`: a case that
+    expects an error does not run as a stream either. `is_partial`: events after the last could change some
+    rows of the case, so a stream does not have these yet."""
 
-    passed: bool
+    passed: bool = True
     diff: str = ""
-    refused: str = ""
+    refusal: str = ""
     code: str = ""
+    has_error: bool = False
     is_partial: bool = False
+
+    @property
+    def note(self) -> str:
+        """Why a case did not run as a stream; empty if it did, or expects an error."""
+        if not self.refusal:
+            return ""
+        where = f"not over streams: {self.code}" if self.code else "not run as a stream without Spark"
+        return f"{where}: {self.refusal}"
+
+
+@dataclass
+class StreamTally:
+    """How many cases as streams came to what.
+
+    >>> tally = StreamTally()
+    >>> tally.add(StreamOutcome())
+    >>> tally.add(StreamOutcome(refusal="no WITHIN", code="NEEL4131"))
+    >>> print(tally)
+    2 cases as streams: 1 agrees, 1 not over streams (NEEL4131: 1)
+    """
+
+    agree: int = 0
+    partial: int = 0
+    differ: int = 0
+    not_in_process: int = 0
+    with_errors: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: StreamOutcome) -> None:
+        if outcome.has_error:
+            self.with_errors += 1
+        elif outcome.code:
+            self.refused[outcome.code] += 1
+        elif outcome.refusal:
+            self.not_in_process += 1
+        elif not outcome.passed:
+            self.differ += 1
+        else:
+            self.agree += 1
+            self.partial += outcome.is_partial
+
+    def __str__(self) -> str:
+        refused = self.refused.total()
+        parts = [f"{self.agree} {'agrees' if self.agree == 1 else 'agree'}"]
+        if self.differ:
+            parts.append(f"{self.differ} {'differs' if self.differ == 1 else 'differ'}")
+        if refused:
+            codes = ", ".join(f"{code}: {count}" for code, count in self.refused.most_common())
+            parts.append(f"{refused} not over streams ({codes})")
+        if self.not_in_process:
+            parts.append(f"{self.not_in_process} not run without Spark")
+        cases = self.agree + self.differ + refused + self.not_in_process
+        lines = [f"{cases} {'case' if cases == 1 else 'cases'} as streams: {', '.join(parts)}"]
+        if self.partial:
+            lines.append(f"{self.partial} of those that agree: without rows that later events could change")
+        if self.with_errors:
+            lines.append(f"{self.with_errors} not run as streams: an error is expected")
+        return "\n  ".join(lines)
 
 
 def run_as_stream(case: CaseFile, ways: Sequence[MicroBatching] | None = None) -> StreamOutcome:
     """Run a case as a stream: in micro-batches of one event, of two, and all at once; in order, and out of
     order within the watermark; or only in some `ways`. All must find what the case expects."""
+    if not isinstance(case.expected, ExpectedRows):
+        return StreamOutcome(has_error=True)
     with in_zone(case.zone):
         ready = prepared(case)
-        if isinstance(ready, str) or not isinstance(case.expected, ExpectedRows):
-            return StreamOutcome(True, refused="it expects an error")
+        if isinstance(ready, str):
+            return StreamOutcome(False, ready)
         return _as_stream(case, case.expected, ready, ways)
 
 
@@ -304,24 +369,24 @@ def _as_stream(
     case: CaseFile, expected: ExpectedRows, ready: PreparedCase, ways: Sequence[MicroBatching] | None
 ) -> StreamOutcome:
     # NumPy and Arrow: cases that do not run as streams do without them.
-    from neelc.tools.cases.streaming import OnlyOnSpark, stream_results
+    from neelc.tools.cases.streaming import RequiresSpark, stream_results
     from neelc.tools.cases.streaming.arrival import MICRO_BATCHINGS
 
     is_partial = False
     try:
         for one in stream_results(ready.program, ready.tables, case.query, ways or MICRO_BATCHINGS):
             is_partial |= one.expected is not None
-            outcome = compare(expected if one.expected is None else _rows(one.expected), one.found)
+            outcome = compare(expected if one.expected is None else as_expected(one.expected), one.found)
             if not outcome.passed:
                 return StreamOutcome(False, f"{one.way}:\n{outcome.diff}")
     except UnsupportedQuery as refusal:
-        return StreamOutcome(True, refused=refusal.what, code=refusal.code)
-    except OnlyOnSpark as refusal:
-        return StreamOutcome(True, refused=f"only with Spark: {refusal}")
-    return StreamOutcome(True, is_partial=is_partial)
+        return StreamOutcome(refusal=refusal.what, code=refusal.code)
+    except RequiresSpark as refusal:
+        return StreamOutcome(refusal=str(refusal))
+    return StreamOutcome(is_partial=is_partial)
 
 
-def _rows(result: Result) -> ExpectedRows:
+def as_expected(result: Result) -> ExpectedRows:
     """What a case would expect that has this result."""
     rows = tuple(rows_of(result))
     return ExpectedRows(tuple(names_of(result)) if rows else (), rows)

@@ -35,7 +35,7 @@ from neelc.tools.cases.streaming.rows import ClauseCase
 STREAMING = Options(streaming=True)
 
 
-class OnlyOnSpark(Exception):
+class RequiresSpark(Exception):
     """A query that runs over streams on Spark, but not without it; the text says why."""
 
 
@@ -43,13 +43,13 @@ def stream_results(
     program: Program, tables: Tables, source: Source, ways: Sequence[MicroBatching] = MICRO_BATCHINGS
 ) -> Iterator[StreamResult]:
     """What the last query of a script gives over streams, for each way in which its events may come. Raises
-    `UnsupportedQuery` if it is refused on streams, and `OnlyOnSpark`."""
+    `UnsupportedQuery` if it is refused on streams, and `RequiresSpark`."""
     program = with_times(executable(program, [len(program.queries) - 1], source))
     compile_program(program, options=STREAMING)
     try:
         streamed = _streamed(program, tables)
     except UnsupportedQuery as refusal:
-        raise OnlyOnSpark(refusal.what) from None
+        raise RequiresSpark(refusal.what) from None
     in_order = isinstance(streamed, ClauseCase) and streamed.has_ties
     for way in ways:
         if not (in_order and way.shuffled):

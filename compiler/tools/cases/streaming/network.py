@@ -67,7 +67,7 @@ class NetworkCase:
         events = outside_events(network, tables)
         run = cls(network, events, outside_rows(network, events, tables), expected)
         if any(abs(start) >= FARTHEST for start in run.starts):
-            raise UnsupportedQuery("times that no watermark of Spark's reaches")
+            raise UnsupportedQuery("its times are too far away for a watermark")
         return run
 
     @property

@@ -74,7 +74,7 @@ class PatternCase:
         events = list(read(query, tables, {}))
         run = cls(plan, events, list(later(plan.planned, query, events)))
         if any(abs(start) >= FARTHEST for start in run.starts):
-            raise UnsupportedQuery("times that no watermark of Spark's reaches")
+            raise UnsupportedQuery("its times are too far away for a watermark")
         return run
 
     @property

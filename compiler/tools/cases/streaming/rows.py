@@ -83,7 +83,7 @@ class ClauseCase:
         if any(time_of(clause.plan.query, row) is None for row in run.rows):
             raise UnsupportedQuery("a row without an event time")
         if any(abs(start) >= FARTHEST for start in run.starts):
-            raise UnsupportedQuery("times that no watermark of Spark's reaches")
+            raise UnsupportedQuery("its times are too far away for a watermark")
         return run
 
     @property
