@@ -199,7 +199,7 @@ def compile_program(
     options = options or Options()
     if options.streaming:
         program = with_selects_inlined(program)
-    queries = list(_needed(program, position % len(program.queries)))
+    queries = list(_needed(program, position % len(program.queries), options.streaming))
     plans: list[WrittenQuery] = []
     for one in plan_queries(queries, options, statistics or Statistics(), planner=planner):
         if isinstance(one.choice, FormChoice):
@@ -217,16 +217,29 @@ def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
     return stream_network([query_node(one.named.name, one.plan, one.named.span) for one in plans])
 
 
-def _needed(program: Program, position: int) -> Iterator[tuple[NamedQuery, bool]]:
+def _needed(program: Program, position: int, streaming: bool) -> Iterator[tuple[NamedQuery, bool]]:
     """The query and those that it reads, in the order of the script, each as others read it: as a stream, as
-    rows, or both."""
+    rows, or both; over streams without end once, see `is_read_in_network`."""
     queries = [program.queries[place] for place in program.needed([position])]
     read = [stream for named in queries for stream in named.query.streams]
+    if streaming:
+        yield from ((named, is_read_in_network(named, queries)) for named in queries)
+        return
     for named in queries:
         if named.name is not None and named.name in [stream.query for stream in read]:
             yield named, True
         if named is queries[-1] or named.name in [stream.rows_of for stream in read if stream.rows_of]:
             yield named, False
+
+
+def is_read_in_network(named: NamedQuery, queries: Sequence[NamedQuery]) -> bool:
+    """Whether others of the queries, with which one operator runs it, read it as a stream. Of a SELECT they
+    read the same events if they read its rows."""
+    read = [stream for other in queries for stream in other.query.streams]
+    names = {stream.query for stream in read}
+    if isinstance(named.query, Algebra):
+        names |= {stream.rows_of for stream in read}
+    return named.name is not None and named.name in names
 
 
 def compile_query(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from neelc.runtime.values.types import ValueType
 
@@ -891,11 +891,13 @@ class StreamedImprecise:
 @dataclass(frozen=True)
 class StreamedGroups:
     """A program whose matches are aggregated by group: a row for each group, when all its matches are known.
-    No match is longer than `window`, a time of the program's clock."""
+    If they are `distinct`, one of them stands for all, from the first start to the last end. No match is
+    longer than `window`, a time of the program's clock."""
 
     program: PatternProgram
     grouping: MatchGrouping
     window: int
+    distinct: bool = False
 
     @property
     def has_starts(self) -> bool:
@@ -908,6 +910,12 @@ class StreamedGroups:
         """How many windows before the watermark an event may be needed: groups wait for a window, their
         matches may start one earlier, and look back by one more."""
         return 1 + (not self.has_starts) + self.program.looks_back
+
+
+StreamedProgram: TypeAlias = (
+    "StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | StreamedRows"
+)
+"""What a query in any language runs over streams without end."""
 
 
 # Queries that read queries, over streams without end: a network of programs that one operator runs.
@@ -973,7 +981,7 @@ class NetworkNode:
     come. With `reads`, `schema` are the columns of its events, wherever they come from."""
 
     name: str
-    program: StreamedPattern | SnapshotNetwork | StreamedRows
+    program: StreamedProgram
     lag: int = 0
     rows: RowProjection | None = None
     reads: tuple[NodeReading, ...] = ()

@@ -11,29 +11,17 @@ from dataclasses import dataclass
 from in_stream import FAR, Arrival, arrived
 
 from neelc.algebra.plan.streamed import with_selects_inlined
-from neelc.arguments import Options
-from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.reference import executable
-from neelc.engines.streaming.network_plan import (
-    PatternNode,
-    QueryNode,
-    StreamNetwork,
-    common_unit,
-    query_node,
-    stream_network,
-)
-from neelc.ir.program import Match, Program
+from neelc.engines.streaming.network_plan import StreamNetwork, query_node, stream_network
+from neelc.ir.program import Program
 from neelc.ir.types import LENGTHS
-from neelc.pattern.analysis.keys import partition_keys
-from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.kernel_plan import kernel_plan
-from neelc.pipeline import plan_queries
 from neelc.program import bind
 from neelc.runtime.reference import Tables
 from neelc.runtime.reference.model import ReferenceEvent
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.syntax import read as parse
+from neelc.tools.cases.streaming import plans_in_process
 from neelc.tools.cases.streaming.network import network_rows, outside_events, outside_rows
 
 
@@ -44,22 +32,10 @@ def bound_script(text: str) -> Program:
 
 
 def planned_network(program: Program) -> StreamNetwork:
-    """The network of the last query of a script; raises `UnsupportedQuery`. A PATTERN is as it is written,
-    another query as the pipeline plans it."""
+    """The network of the last query of a script; raises `UnsupportedQuery`."""
     program = with_selects_inlined(program)
     needed = [program.queries[place] for place in program.needed([len(program.queries) - 1])]
-    unit = common_unit(named.query for named in needed)
-    planned = plan_queries([(named, True) for named in needed], Options(streaming=True), Statistics())
-    nodes: list[QueryNode] = []
-    for one in planned:
-        query = one.named.query
-        if isinstance(query, Match):
-            nodes.append(PatternNode(one.named.name, kernel_plan(query, partition_keys(query), unit)))
-            continue
-        if isinstance(one.plan, UnsupportedQuery):
-            raise one.plan
-        nodes.append(query_node(one.named.name, one.plan))
-    return stream_network(nodes)
+    return stream_network([query_node(named.name, plan) for named, plan in plans_in_process(needed)])
 
 
 @dataclass(frozen=True)

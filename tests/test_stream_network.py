@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from generate.stream_networks import RARE, rare_script
+from generate.stream_networks import IMPRECISE, RARE, rare_script
 from generate.stream_networks import STREAM as STREAMS
-from in_kernel import planned_for
 from in_network import bound_script, planned_network
 from in_stream import FAR
 from network_fuzz import NetworkTally, check_text, compare
-from pattern_examples import query
 
-from neelc.arguments import ExecutionStrategy
 from neelc.cli import main
-from neelc.engines.streaming.network_plan import StreamNetwork, query_node
-from neelc.pattern.plan.blocks import UnboundedState
-from neelc.pattern.plan.emission import StreamPlan, streamed_groups
-from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.engines.streaming.network_plan import StreamNetwork
+from neelc.ir.bound_rows import HostQuery
+from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
 from neelc.pattern.plan.stream_network import UnsupportedNetwork
+from neelc.program import bind
+from neelc.runtime.failures import KernelFailure
 from neelc.runtime.reference import run
+from neelc.source import Source
+from neelc.syntax import read as parse
 from neelc.tools.cases.streaming.network import network_rows, outside_events, outside_rows
 
 STREAM = """\
@@ -195,6 +195,178 @@ def test_rows_without_a_bound_on_their_time_are_not_read(rise: str, message: str
     assert refusal.value.hint
 
 
+# MATCH_RECOGNIZE that reads other queries.
+
+TREND = (
+    "SELECT since, n FROM {0} MATCH_RECOGNIZE (ORDER BY {1}, x MEASURES FIRST({1}) AS since, count(*) AS n"
+    " PATTERN (X Y+) WITHIN 9 SECONDS DEFINE Y AS Y.x > PREV(Y.x))"
+)
+TIMED = f"{PAIR}, match_start, match_end, b.t AS second, a.t + 0 AS other"
+
+
+def lag(*queries: str) -> int:
+    return network(*queries).program.nodes[-1].lag
+
+
+def test_match_recognize_reads_a_pattern_in_the_order_of_its_times() -> None:
+    """All pairs that have yet to come end after the watermark, and start no more than a window before."""
+    assert lag(TIMED, TREND.format("Pair", "match_end")) == 0
+    assert lag(TIMED, TREND.format("Pair", "match_start")) == 5
+    assert lag(TIMED, TREND.format("Pair", "second")) == 5
+    assert lag(f"{LONELY}, match_end", TREND.format("Lonely", "match_end")) == 5
+    events = [(1, "A"), (2, "B"), (4, "A"), (6, "B"), (7, "B")]
+    # Pairs end at 2 (x = 1), at 6 (1, then 4) and at 7 (4): the last shows that the rise does not go on.
+    found = emitted([TIMED, TREND.format("Pair", "match_end")], [(events, 0), *moving(5, 6, 7)])
+    assert found == [(7, (6, 2))]
+
+
+def test_match_recognize_reads_a_window_of_events_by_the_end_of_matches() -> None:
+    counted = TIMED.replace("5 SECONDS", "5 EVENTS")
+    assert lag(counted, TREND.format("Pair", "match_end")) == 0
+    with pytest.raises(UnsupportedNetwork, match="MATCH_RECOGNIZE of `Pair` by `match_start`") as refusal:
+        network(counted, TREND.format("Pair", "match_start"))
+    assert "ORDER BY match_end" in (refusal.value.hint or "")
+
+
+def test_match_recognize_reads_a_select_when_its_rows_have_ended() -> None:
+    load = LOAD.replace("count(*) AS n", "count(*) AS x")
+    assert lag(load, TREND.format("Load", "te")) == 1
+    # One A from 1 to 3, two from 3 to 4, one from 4 to 6.
+    found = emitted([load, TREND.format("Load", "te")], [([(1, "A"), (3, "A")], 0), *moving(13, 14)])
+    assert found == [(13, (3, 2))]
+    events = load.replace("count(*)", "s.x")
+    assert lag(events, TREND.format("Load", "ts")) == 0
+    counts = load.replace("TIME 3 SECONDS", "COUNT 3 EVENTS")
+    for query, time in ((load, "ts"), (counts, "te")):
+        with pytest.raises(UnsupportedNetwork, match=f"MATCH_RECOGNIZE of `Load` by `{time}`") as refusal:
+            network(query, TREND.format("Load", time))
+        assert "ORDER BY te" in (refusal.value.hint or "")
+
+
+def test_match_recognize_reads_match_recognize() -> None:
+    rise = RISE.replace("count(*) AS n", "count(*) AS x")
+    assert lag(rise, TREND.format("Rise", "since")) == 5
+    with pytest.raises(UnsupportedNetwork, match="MATCH_RECOGNIZE of `Rise` by `later`") as refusal:
+        network(rise, TREND.format("Rise", "later"))
+    assert "FIRST(t) or LAST(t)" in (refusal.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        TREND.format("Pair", "other"),
+        TREND.format("Pair", "x"),
+        TREND.format("Pair", "match_end").replace(" MATCH", " AS p JOIN Pair MATCH"),
+        TREND.format("(SELECT * FROM Pair)", "match_end"),
+    ],
+)
+def test_match_recognize_does_not_read_queries_otherwise(last: str) -> None:
+    program = bind(parse(Source(f"{STREAM}{TIMED};{last};")), Source(f"{STREAM}{TIMED};{last};"))
+    with pytest.raises(UnsupportedNetwork) as refusal:
+        planned_network(program)
+    assert refusal.value.hint
+
+
+def test_a_row_without_a_time_is_a_failure() -> None:
+    rows = RISE.replace("MEASURES", "MEASURES LAST(C.t) AS x,").replace("A B+", "A B C?")
+    rows = rows.replace("DEFINE", "DEFINE C AS C.kind = 'C',")
+    with pytest.raises(KernelFailure, match="has no time"):
+        emitted([rows, TREND.format("Rise", "x")], [([(1, "A"), (2, "B"), (3, "D")], 0), *moving(20)])
+
+
+def test_a_clause_shares_the_key_of_what_it_reads() -> None:
+    keyed = TIMED.replace(" WITHIN", " WHERE [id] WITHIN").replace("RETURN", "RETURN a.id AS id,")
+    last = TREND.format("Pair", "match_end").replace("(ORDER", "(PARTITION BY id ORDER")
+    found = network(keyed, last)
+    assert found.buckets is not None and found.buckets[0] == {0: ("id",)}
+    found = network(keyed, last.replace("PARTITION BY id", "PARTITION BY second"))
+    assert found.buckets is None and "is no key of `Pair`" in found.reason
+
+
+def test_times_without_within_are_counted_in_the_unit_of_the_stream() -> None:
+    """Without WITHIN the unit was that of no stream: all events would have been late."""
+    last = TREND.format("S", "t").replace("+) WITHIN 9 SECONDS", ")")
+    found = network(TIMED, TREND.format("Pair", "match_end").replace("+) WITHIN 9 SECONDS", ")"))
+    assert {one.unit for one in found.queries} == {"SECOND"}
+    program = bound_script(f"{STREAM}{last};")
+    query = program.queries[0].query
+    assert isinstance(query, HostQuery) and query.clauses[0].recognize.unit == "SECOND"
+
+
+# Queries whose rows stand for several matches, and imprecise times.
+
+ONCE = "CREATE QUERY Once AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN DISTINCT {0}"
+
+
+def test_a_distinct_row_is_read_with_the_times_of_all_its_matches() -> None:
+    """A at 1 is in pairs up to 2 and up to 4: one event, from 1 to 4, that is known at 6."""
+    last = "PATTERN SEQ(Once p, C c) WITHIN 9 SECONDS RETURN p.x AS x, p.ts AS ts, p.te AS te, c.t AS c"
+    events = [(1, "A"), (2, "B"), (4, "B"), (3, "C"), (7, "C")]
+    found = emitted([ONCE.format("a.x AS x, a.t AS at"), last], [(events, 0), *moving(5, 6, 7)])
+    assert found == [(6, (1, 1, 4, 7))]
+    assert lag(ONCE.format("a.x AS x, a.t AS at"), last) == 10
+    assert lag(ONCE.format("a.x AS x, match_start"), last) == 5
+
+
+def test_a_distinct_row_without_a_time_is_never_complete() -> None:
+    with pytest.raises(EndlessGroups):
+        network(ONCE.format("a.x AS x"), "PATTERN SEQ(Once p, C c) WITHIN 9 SECONDS RETURN c.t")
+
+
+def test_match_recognize_reads_a_distinct_row_once_and_early() -> None:
+    once = ONCE.format("a.x AS x, a.t AS at, match_end")
+    assert lag(once, TREND.format("Once", "match_end")) == 0
+    assert lag(once, TREND.format("Once", "at")) == 5
+
+
+def test_match_recognize_reads_aggregates_by_the_time_of_their_groups() -> None:
+    counts = (
+        "CREATE QUERY Counts AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS"
+        " RETURN count(*) AS x, sum(b.x) AS total, a.t AS at"
+    )
+    assert lag(counts, TREND.format("Counts", "at")) == 5
+    # From 1 there is one pair, from 3 there are two, which are known at 6 and at 8.
+    events = [(1, "A"), (3, "A"), (5, "B"), (7, "B")]
+    found = emitted([counts, TREND.format("Counts", "at")], [(events, 0), *moving(6, 8, 14, 15)])
+    assert found == [(15, (1, 2))]
+    with pytest.raises(UnsupportedNetwork, match="by `x`"):
+        network(counts, TREND.format("Counts", "x"))
+
+
+WEIGHED = (
+    "CREATE QUERY W AS PATTERN SEQ(E e, {0}F f) FROM I WITHIN 4 SECONDS"
+    " RETURN e.x AS x, f.id AS id, match_end"
+)
+
+
+@pytest.mark.parametrize(
+    ("negation", "last", "behind"),
+    [
+        ("", "PATTERN SEQ(W w, !C c, D d) FROM W, S WITHIN 9 SECONDS RETURN w.x, w.te AS te, d.t", 10),
+        ("!G g, ", "PATTERN SEQ(W w, D d) FROM W, S WITHIN 9 SECONDS RETURN w.x, w.te AS te, d.t", 14),
+        ("", TREND.format("W", "match_end"), 0),
+        ("!G g, ", TREND.format("W", "match_end"), 4),
+    ],
+)
+def test_matches_of_imprecise_times_are_read(negation: str, last: str, behind: int) -> None:
+    text = f"{STREAMS}{IMPRECISE}{WEIGHED.format(negation)};{last};"
+    assert planned_network(bound_script(text)).program.nodes[-1].lag == behind
+    tally = NetworkTally()
+    check_text(5, text, tally, 6)
+    assert tally.broken == [] and tally.with_rows > 0 and not tally.refused
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["SELECT count(*) AS n FROM W WINDOW(TIME 2 SECONDS) AS w", TREND.format("W", "match_start")],
+)
+def test_what_may_have_begun_any_time_ago_is_not_read(last: str) -> None:
+    first = WEIGHED.format("") + ", match_start"
+    with pytest.raises(UnsupportedNetwork) as refusal:
+        planned_network(bound_script(f"{STREAMS}{IMPRECISE}{first};{last};"))
+    assert "ORDER BY match_end" in (refusal.value.hint or "")
+
+
 # Keys.
 
 
@@ -252,21 +424,6 @@ def test_matches_of_a_window_of_events_are_read_where_short_ones_suffice() -> No
             network(first, reader)
 
 
-def test_distinct_rows_are_not_read() -> None:
-    with pytest.raises(UnsupportedNetwork, match="reading RETURN DISTINCT"):
-        network(
-            "CREATE QUERY P AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN DISTINCT a.id",
-            "PATTERN SEQ(P p, C c) WITHIN 9 SECONDS RETURN c.t",
-        )
-
-
-def test_matches_that_are_counted_are_not_in_a_network() -> None:
-    planned = planned_for(query("SEQ(A a, B b) WITHIN 9 RETURN a.ts, count(*) AS n"))
-    plan = StreamPlan(planned, streamed_groups(planned))
-    with pytest.raises(UnsupportedNetwork, match="aggregates over matches, or imprecise times"):
-        query_node(None, StrategyPlan(ExecutionStrategy.KERNEL, planned.query, plan))
-
-
 def test_explain_shows_the_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "script.neel"
     keyed = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 5 SECONDS RETURN a.id AS id"
@@ -293,6 +450,16 @@ def test_explain_shows_a_select_in_the_operator(tmp_path: Path, capsys: pytest.C
     assert "One for this query and P. The watermark of this query is 5 SECONDS behind" in shown
     assert "buckets 16, by id, which all queries share." in shown
     assert "kept What is below for another 9 SECONDS. Results of P until they end." in shown
+
+
+def test_explain_shows_match_recognize_in_the_operator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "script.neel"
+    script.write_text(f"{STREAM}{TIMED};\n{TREND.format('Pair', 'match_start')};")
+    assert main(["explain", "--streaming", str(script)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "One for this query and Pair. The watermark of this query is 5 SECONDS behind" in shown
 
 
 def test_every_query_needs_a_window() -> None:

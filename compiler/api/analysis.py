@@ -67,14 +67,17 @@ def check_session(spark: Frame, program: Program) -> None:
 
 
 @contextmanager
-def analysing(query: object, source: Source) -> Iterator[Callable[[Frame], Frame]]:
-    """Where the DataFrame of a query is built: what Spark refuses of its own SQL is a `NeelError`."""
+def analysing(
+    query: object, source: Source, is_streaming: bool = False
+) -> Iterator[Callable[[Frame], Frame]]:
+    """Where the DataFrame of a query is built: what Spark refuses of its own SQL is a `NeelError`. It
+    `is_streaming` where streams that it reads are, itself or by other queries."""
     if not isinstance(query, HostQuery):
         yield lambda frame: frame
         return
     try:
         with refusing():
-            yield lambda frame: _bounded(frame, query, source)
+            yield lambda frame: frame if is_streaming else _bounded(frame, query, source)
     except SparkRejection as refusal:
         findings = Findings(source)
         refused_at(refusal, query.place, findings)
@@ -83,7 +86,7 @@ def analysing(query: object, source: Source) -> Iterator[Callable[[Frame], Frame
 
 def _bounded(frame: Frame, query: HostQuery, source: Source) -> Frame:
     """A table that Spark alone knows may be streaming: the query was compiled for bounded data then."""
-    if frame.isStreaming and not any(stream.is_streaming for stream in query.streams):
+    if frame.isStreaming:
         message = "the query reads a streaming DataFrame that is not given to it"
         hint = "give it by the name that the query has for it: neelc.sql(spark, text, Name=spark.table(...))"
         raise NeelError([Diagnostic("NEEL4130", message, query.place, hint)], source)

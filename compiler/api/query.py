@@ -173,7 +173,11 @@ class Query:
             observed = StreamObservations(used_types(self.bound.program), everything=True)
             streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
             self._observed.append(observed)
-        with translated(), analysing(self.bound.program.queries[-1].query, self.text) as bounded:
+        query, is_streaming = (
+            self.bound.program.queries[-1].query,
+            any(one.is_streaming for one in read.values()),
+        )
+        with translated(), analysing(query, self.text, is_streaming) as bounded:
             return bounded(run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates))
 
     def notes(self) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def refuse_mixtures(program: Program, place: int, endless: Iterable[str], text: 
         own = query.pattern.span if isinstance(query, Match) else query.span
         streaming = [one for one in query.streams if (one.producer or one.name) in without_end]
         for stream in streaming:
-            if stream.is_relation:
+            if stream.is_relation and stream.producer is None:
                 message = f"relation `{stream.name}` is a streaming DataFrame, and a relation has no times"
                 hint = "give a bounded DataFrame, or declare a stream: CREATE STREAM ... TIMESTAMP BY"
                 raise _refusal("NEEL4143", message, own, hint, text)

@@ -46,7 +46,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
-from neelc.pipeline import PlannedQuery, plan_queries
+from neelc.pipeline import PlannedQuery, is_read_in_network, plan_queries
 from neelc.program import with_named_patterns
 from neelc.rows.plan.plan import HostPlan
 from neelc.sharing.sharing import share_queries
@@ -369,7 +369,10 @@ def report(
     if streaming:
         program = with_selects_inlined(program)
     planned = plan_queries(
-        [(named, has_readers(named, program)) for named in program.queries],
+        [
+            (named, is_read_in_network(named, program.queries) if streaming else has_readers(named, program))
+            for named in program.queries
+        ],
         Options(streaming=streaming),
         statistics,
         compare=True,
@@ -407,7 +410,10 @@ def _explained_query(
         plan = network
     if isinstance(query, HostQuery):
         assert isinstance(plan, HostPlan | UnsupportedQuery)
-        return explained_host(text.name, text.text, query, plan, streaming)
+        host = explained_host(text.name, text.text, query, plan, streaming)
+        if isinstance(network, StreamNetwork) and isinstance(plan, HostPlan):
+            return replace(host, streaming=with_network(host.streaming, network, plan.buckets))
+        return host
     found: Explanation | NetworkExplanation
     if isinstance(query, Algebra):
         assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)

@@ -23,6 +23,7 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
 from neelc.rows.plan.streams import decided_when, kept_rows
 from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
+from neelc.runtime.reference.results import is_over_matches
 
 Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
@@ -111,8 +112,10 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     A match is sure when WITHIN has passed: up to 1 HOUR after its last event, as the watermark counts.
     """
     if isinstance(plan.streamed, StreamedGroups):
-        time = query.outputs[plan.streamed.grouping.time].name
-        return f"A group is complete when the watermark reaches its {time} + {query.within}."
+        grouped = [output.name for output in query.outputs if not is_over_matches(output.expression)]
+        time, window = grouped[plan.streamed.grouping.time], query.within
+        row = "A row, of all matches that are equal," if plan.streamed.distinct else "A group"
+        return f"{row} is complete when the watermark reaches its {time}{f' + {window}' if window else ''}."
     if isinstance(plan.streamed, StreamedImprecise):
         return _emitted_imprecise(query, plan.streamed)
     emission = plan.streamed.emission

@@ -109,7 +109,7 @@ class GroupedStream(EventStream):
             order = np.argsort(codes, kind="stable")
             schema = output_schema(self.program, rows.columns.schema)
             batches = list(gather(schema, self.program, rows.columns, taken_matches(whole, order)))
-            yield _lists(batches, codes[order])
+            yield (_representatives if self.streamed.distinct else _lists)(batches, codes[order])
 
     def _groups(self, piece: Piece, columns: Columns) -> tuple[Ints, Ints]:
         """A number for the group of each match, and its time."""
@@ -122,17 +122,32 @@ class GroupedStream(EventStream):
 def _lists(batches: Sequence[pa.RecordBatch], group: Ints) -> pa.RecordBatch:
     """Matches, sorted by group, as one list for each of them; with the first start and the last end."""
     rows = pa.Table.from_batches(batches).combine_chunks()
-    heads = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    heads = _heads(group)
     offsets = pa.array(np.append(heads, len(group)).astype(np.int32))
-    start, end = (rows[name].to_numpy() for name in (MATCH_START, MATCH_END))
     columns = [rows[name].combine_chunks() for name in rows.column_names]
     structs = pa.StructArray.from_arrays(columns, names=rows.column_names)
-    arrays = [
-        pa.ListArray.from_arrays(offsets, structs),
-        pa.array(np.minimum.reduceat(start, heads)),
-        pa.array(np.maximum.reduceat(end, heads)),
-    ]
+    arrays = [pa.ListArray.from_arrays(offsets, structs), *_extents(rows, heads)]
     return pa.RecordBatch.from_arrays(arrays, names=[MATCHES, MATCH_START, MATCH_END])
+
+
+def _representatives(batches: Sequence[pa.RecordBatch], group: Ints) -> pa.RecordBatch:
+    """The first of the matches of each group, from the first start of any of them to the last end."""
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    heads = _heads(group)
+    columns = dict(zip(rows.column_names, rows.take(pa.array(heads)).columns, strict=True))
+    columns |= dict(zip((MATCH_START, MATCH_END), _extents(rows, heads), strict=True))
+    (batch,) = pa.table(columns).combine_chunks().to_batches()
+    return batch
+
+
+def _heads(group: Ints) -> Ints:
+    return np.flatnonzero(np.diff(group, prepend=group[0] - 1)).astype(np.int64, copy=False)
+
+
+def _extents(rows: pa.Table, heads: Ints) -> tuple[pa.Array, pa.Array]:
+    """The first start and the last end of each group."""
+    start, end = (rows[name].to_numpy() for name in (MATCH_START, MATCH_END))
+    return pa.array(np.minimum.reduceat(start, heads)), pa.array(np.maximum.reduceat(end, heads))
 
 
 def grouped_stream(

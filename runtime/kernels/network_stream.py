@@ -24,6 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neelc.runtime.columns import earlier
+from neelc.runtime.failures import NULL_TIME, FailureDetails, KernelFailure
+from neelc.runtime.kernels.confidence.stream import ImpreciseStream
+from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_kernel import functions_called
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
@@ -40,6 +43,8 @@ from neelc.runtime.program import (
     NetworkProgram,
     ProjectedColumn,
     RowProjection,
+    StreamedGroups,
+    StreamedImprecise,
     StreamedPattern,
     Value,
     columns_of_value,
@@ -86,6 +91,10 @@ class NetworkStream:
         match node.program:
             case StreamedPattern() as pattern:
                 return PatternStream(pattern, self.most_matches, self.functions)
+            case StreamedGroups() as groups:
+                return GroupedStream(groups, self.most_matches, self.functions)
+            case StreamedImprecise() as imprecise:
+                return ImpreciseStream(imprecise, self.most_matches)
             case SnapshotNetwork() as network:
                 return SnapshotStream(network, self.most_matches)
             case rows:
@@ -99,8 +108,12 @@ def network_stream(
     time_zone: str | None = None,
 ) -> NetworkStream:
     """The kernel of a program. `aggregates` are the functions of users that conditions call."""
-    patterns = (node.program for node in program.nodes if isinstance(node.program, StreamedPattern))
-    functions = functions_called((pattern.program for pattern in patterns), aggregates)
+    patterns = (
+        node.program.program
+        for node in program.nodes
+        if isinstance(node.program, StreamedPattern | StreamedGroups | StreamedImprecise)
+    )
+    functions = functions_called(patterns, aggregates)
     return NetworkStream(program, most_matches, functions, time_zone)
 
 
@@ -164,6 +177,9 @@ def _from_nodes(node: NetworkNode, found: Sequence[Sequence[pa.RecordBatch]]) ->
     for reading in node.reads:
         for batch in found[reading.node]:
             events = projected(reading.projection, batch)
+            if events["start"].null_count:
+                message = f"a row that {node.name or 'the last query'} reads of another query has no time"
+                raise KernelFailure(FailureDetails(NULL_TIME, message))
             if events.num_rows:
                 yield _typed(events, _schema(node))
 

@@ -10,6 +10,10 @@ STREAM = (
     "CREATE STREAM L (since INT, until INT, id INT, x INT, y DOUBLE, s STRING)"
     " TIMESTAMP BY since UNIT SECONDS END BY until;\n"
 )
+IMPRECISE = (
+    "CREATE STREAM I (lo INT, hi INT, sort STRING, id INT, x INT, y DOUBLE, s STRING)"
+    " TIMESTAMP BETWEEN lo AND hi UNIT SECONDS TYPE BY sort;\n"
+)
 RARE = {
     "composites": (
         "CREATE QUERY N AS PATTERN SEQ(A a, SEQ(B b, C c)+ k[]) WITHIN 9 SECONDS"
@@ -174,6 +178,132 @@ def mixed_script(random: Random) -> str:
     return text
 
 
+# MATCH_RECOGNIZE of other queries; queries whose rows stand for several matches; imprecise times.
+
+
+def row_script(random: Random) -> str:
+    """Two or three queries, of which one is a MATCH_RECOGNIZE of another, or reads rows of several matches,
+    or matches of imprecise times."""
+    text, keyed = STREAM + IMPRECISE, random.random() < 0.4
+    body, times = random.choice((_matches, _matches, _intervals, _rows, _distinct, _groups, _weighed))(
+        random, keyed
+    )
+    text += f"CREATE QUERY N0 {body};\n"
+    is_read_as_events = times != ("at",) and random.random() < 0.4
+    if is_read_as_events:
+        return f"{text}{_events_reader(random, keyed)};"
+    if random.random() < 0.4:
+        declared = f"TIMESTAMP BY since UNIT SECONDS{random.choice((' END BY until', ''))} "
+        text += f"CREATE QUERY N1 {declared}AS {_clause_of(random, 'N0', times, True)};\n"
+        if random.random() < 0.3:
+            return f"{text}{_clause_of(random, 'N1', ('since', 'until'), random.random() < 0.7)};"
+        return f"{text}{_events_reader(random, keyed, 'N1')};"
+    return f"{text}{_clause_of(random, 'N0', times, random.random() < 0.5)};"
+
+
+def _matches(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    body = query(random, [], keyed)
+    if random.random() < 0.3:
+        return f"AS {body}, a.ts AS began", ("began",)
+    return f"AS {body}, match_start, match_end", ("match_start", "match_end")
+
+
+def _intervals(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    return f"AS {select(random, [])}", ("ts", "te", "te")
+
+
+def _rows(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    return clause(random), ("since", "until")
+
+
+ATTRIBUTES = "a.id AS id, a.x AS x, a.y AS y, {0}.s AS s"
+
+
+DISTINCT = (
+    "SEQ({0} a, {1} b)",
+    "SEQ({0} a, {1} b, !{2} m)",
+    "AND({0} a, {1} b)",
+    "SEQ({0} a, {1}+ k[])",
+    "SEQ({0} a, {1} b, {2} c)",
+    "SEQ({0} a, {1}+ k[], !{2} m)",
+    "{0} a",
+)
+
+
+def _distinct(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    shape = random.choice(DISTINCT)
+    pattern = shape.format(*(random.choice("ABCD") for _ in range(3)))
+    time = random.choice(("a.ts AS at", "match_start", "match_end", "a.ts AS at, match_end"))
+    where, last = conditions(random, pattern, keyed), random.choice("ab" if " b" in pattern else "a")
+    where = "" if "concat" in where or "upper" in where else where
+    body = f"PATTERN {pattern} FROM S{where} WITHIN {random.randint(2, 7)} SECONDS"
+    names = tuple(one.split()[-1] for one in time.split(", "))
+    return f"AS {body} RETURN DISTINCT {ATTRIBUTES.format(last)}, {time}", names * 2
+
+
+def _groups(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    pattern = random.choice(
+        ("SEQ(A a, B b)", "SEQ(A a, B+ k[], C b)", "SEQ(A a, !C m, B b)", "SEQ(A a, B b, D d)")
+    )
+    where = random.choice((" WHERE [id]", "", " WHERE a.x <= b.x")) if not keyed else " WHERE [id]"
+    several = "count(*) AS n, sum(b.x) AS total, avg(b.y) AS mean, max(b.x) AS most, count(b.y) + 1 AS more"
+    return (
+        f"AS PATTERN {pattern} FROM S{where} WITHIN {random.randint(2, 7)} SECONDS"
+        f" RETURN {several}, {ATTRIBUTES.format('a')}, a.ts AS at"
+    ), ("at",)
+
+
+def _weighed(random: Random, keyed: bool) -> tuple[str, tuple[str, ...]]:
+    pattern = random.choice(("SEQ(E a, F b)", "SEQ(E a, F b)", "SEQ(E a, !G m, F b)"))
+    where = " WHERE [id]" if keyed or random.random() < 0.5 else ""
+    least = random.choice(("", " WITH CONFIDENCE >= 0.4"))
+    return (
+        f"AS PATTERN {pattern} FROM I{where} WITHIN {random.randint(2, 5)} SECONDS{least}"
+        f" RETURN a.id AS id, b.x AS x, round(confidence, 6) AS y, b.s AS s, match_end"
+    ), ("match_end",)
+
+
+def _events_reader(random: Random, keyed: bool, name: str = "N0") -> str:
+    """A query that reads another one as a stream."""
+    chance = random.random()
+    if chance < 0.3:
+        return select(random, [name], must_read=True)
+    if chance < 0.5:
+        where = " WHERE [id]" if keyed else ""
+        return (
+            f"PATTERN SEQ({name} a, B b) FROM {name}, S{where} WITHIN 9 SECONDS"
+            " RETURN DISTINCT b.t AS at, a.id AS id"
+        )
+    return query(random, [name], keyed, must_read=True)
+
+
+def _clause_of(random: Random, name: str, times: tuple[str, ...], is_plain: bool) -> str:
+    """A MATCH_RECOGNIZE of a query in the order of one of the times of its rows."""
+    time = random.choice(times)
+    keys = random.choice(("PARTITION BY id ", "PARTITION BY id ", "PARTITION BY y ", ""))
+    own = "" if "id" in keys else ", LAST(A.id) AS id"
+    skip = random.choice(("", "", "AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP TO LAST B"))
+    pattern = random.choice(("A B+", "A B", "A X* B", "A B{1,3} C", "A B"))
+    third = ", C AS C.x < 3" if "C" in pattern else ""
+    within = f" WITHIN {random.randint(2, 6)} SECONDS" if is_plain or pattern != "A B" else ""
+    where = random.choice(("", "", " WHERE n > 1", " WHERE s <> 'v' AND x IS NOT NULL"))
+    first = random.choice(("A.x > 0", "A.s <> 'v'", "A.y IS NULL OR A.x = 3"))
+    then = random.choice(
+        ("B.x > PREV(B.x)", "B.x >= A.x", "B.s = 'u' OR B.y IS NULL", f"B.{time} > PREV(B.{time})")
+    )
+    shown = (
+        "id, x, y, s, n, since, until"
+        if is_plain or random.random() < 0.5
+        else "n, since, upper(s) AS s, x + n AS x"
+    )
+    return (
+        f"SELECT {shown} FROM {name} MATCH_RECOGNIZE ({keys}ORDER BY {time}, id, x, y, s"
+        f" MEASURES FIRST(A.{time}) AS since, LAST({time}) AS until, LAST(B.x) + 1 AS x, max(B.s) AS s,"
+        f" count(*) AS n{own}{'' if 'y' in keys else ', FIRST(A.y) AS y'}"
+        f" {skip} PATTERN ({pattern}){within} DEFINE A AS {first}, B AS {then}{third}){where}"
+    )
+
+
 def rare_script(name: str) -> str:
     return f"{STREAM}{';'.join(RARE[name])};"
 
@@ -259,4 +389,8 @@ def tables(random: Random, size: int = 36, until: int = 24) -> dict[str, list[di
         {"since": start, "until": start + random.choice((0, 1, 3)), **row()}
         for start in (random.randint(0, until) for _ in range(size // 3))
     ]
-    return {"S": points, "L": lasting}
+    imprecise = [
+        {"lo": start, "hi": start + random.choice((0, 1, 2, 4)), "sort": random.choice("EEFFG"), **row()}
+        for start in (random.randint(0, until) for _ in range(size // 4))
+    ]
+    return {"S": points, "L": lasting, "I": imprecise}

@@ -195,3 +195,55 @@ def test_queries_read_match_recognize(spark: Any, tmp_path: Path) -> None:
         assert sum(expected.values()) > 8
         data = written(spark, rows, tmp_path, 3)
         assert streamed(spark, OF_ROWS, data, tmp_path / "checkpoint") == expected
+
+
+# MATCH_RECOGNIZE of other queries, and queries whose rows stand for several matches.
+
+ROWS_OF_GROUPS = f"""{DECLARED}
+CREATE QUERY Burst AS PATTERN SEQ(A a, B+ k[], C b) WHERE [id] WITHIN 15 SECONDS
+RETURN a.id AS id, a.t AS at, count(*) AS n, max(b.x) AS most, avg(b.x) AS mean;
+SELECT id, since, until, rows, greatest(total, 1) AS total, most, date_trunc('HOUR', since) AS hour FROM Burst
+MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY at
+  MEASURES FIRST(at) AS since, LAST(at) AS until, count(*) AS rows, sum(n) AS total, max(Y.most) AS most
+  PATTERN (X Y+) WITHIN 60 SECONDS DEFINE Y AS Y.most <= PREV(Y.most) OR Y.mean > 3 AND hour(Y.at) < 9
+)
+"""
+
+OF_DISTINCT_ROWS = f"""{DECLARED}
+CREATE QUERY Pair AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 9 SECONDS
+RETURN DISTINCT a.id AS id, a.t AS at, a.price AS price, a.s AS s;
+CREATE QUERY Rise TIMESTAMP BY since END BY until AS SELECT id, since, until, top FROM Pair MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY at
+  MEASURES FIRST(at) AS since, LAST(at) AS until, LAST(Y.price) AS top
+  AFTER MATCH SKIP TO NEXT ROW PATTERN (X Y) WITHIN 20 SECONDS DEFINE Y AS Y.price > X.price
+);
+PATTERN SEQ(Pair p, Rise r, !D d) WHERE [id] AND d.x > 7 WITHIN 40 SECONDS
+RETURN p.id, p.at, p.s, p.te, r.since, r.until, r.top
+"""
+
+ROWS_OF_SELECT = f"""{DECLARED}
+CREATE QUERY Load AS SELECT s.id AS id, sum(s.price) AS total, count(*) AS n
+FROM S WINDOW(TIME 6 SECONDS) AS s WHERE s.x > 0 GROUP BY s.id;
+SELECT id, n, total, since FROM Load MATCH_RECOGNIZE (
+  PARTITION BY id ORDER BY te MEASURES FIRST(X.ts) AS since, LAST(Y.total) AS total, count(*) AS n
+  PATTERN (X Y+ Z) WITHIN 30 SECONDS DEFINE Y AS Y.n > PREV(Y.n), Z AS Z.n < PREV(Z.n)
+)
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROWS_OF_GROUPS,
+        pytest.param(OF_DISTINCT_ROWS, marks=pytest.mark.thorough),
+        pytest.param(ROWS_OF_SELECT, marks=pytest.mark.thorough),
+    ],
+)
+def test_match_recognize_reads_queries(spark: Any, tmp_path: Path, text: str) -> None:
+    rows = events(240, 6)
+    with set_to(spark, **SETTINGS):
+        expected = counted(neelc.sql(spark, text, S=frame(spark, rows)))
+        assert sum(expected.values()) > 5
+        data = written(spark, rows, tmp_path, 3)
+        assert streamed(spark, text, data, tmp_path / "checkpoint") == expected

@@ -166,12 +166,14 @@ class _ScriptWriter:
 
     def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
         """Add the relations of queries that one operator runs."""
-        assert not isinstance(last, HostPlan), "the queries of a network are PATTERN and SELECT"
         for one in network.queries:
             self.lets += self._reads(one.streams, one.clock)
+        if isinstance(last, HostPlan):
+            self.lets += self._reads(last.query.streams, None)
         sources = StreamRelations(dict(self.names), {}, {})
         name = free("result", self.taken)
-        self.lets += network_relations(network, sources, self.taken, name, last.most_matches, last.buckets)
+        most = None if isinstance(last, HostPlan) else last.most_matches
+        self.lets += network_relations(network, sources, self.taken, name, most, last.buckets)
 
     def _read_by(self, query: HostQuery) -> dict[str, str]:
         """The relations of what a query of Spark's reads, by the bare names: of queries, their results."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neelc.arguments import BUCKETS
 from neelc.engines.spark.relations import Let
-from neelc.engines.spark.rows import row_relations
+from neelc.engines.spark.rows import RowRelations, row_relations
 from neelc.engines.spark.scans import free, variable_name
 from neelc.engines.streaming.rows import row_stream_relations
 from neelc.ir.bound_rows import BoundClause, HostQuery
@@ -73,4 +73,18 @@ def host_relations(
     writer = HostWriter(query, dict(relations.items()), taken, literals(query.arguments), plan.buckets)
     for clause in plan.clauses:
         yield from writer.clause(clause)
+    yield writer.result(name)
+
+
+def clause_results(
+    plan: HostPlan, matches: str, relations: Mapping[str, str], taken: set[str], name: str
+) -> Iterator[Let]:
+    """The relations of a query whose only clause has `matches`: an operator found them, which also runs the
+    query that the clause reads."""
+    streams = tuple(one for one in plan.query.streams if one.producer is None)
+    query, (clause,) = replace(plan.query, streams=streams), plan.clauses
+    measured = free(variable_name(_result_name(clause.bound)), taken)
+    yield from RowRelations(clause.plan, "", measured, taken).measures(matches)
+    writer = HostWriter(query, dict(relations.items()), taken, literals(query.arguments), plan.buckets)
+    writer.relations[clause.bound.clause.span] = measured
     yield writer.result(name)

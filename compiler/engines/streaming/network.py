@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from neelc.engines.spark.algebra import NetworkWriter
 from neelc.engines.spark.correlations import RelationBuilder
-from neelc.engines.spark.kernel import kernel_schema
+from neelc.engines.spark.host import clause_results
 from neelc.engines.spark.relations import Extend, KernelOnStream, Let
 from neelc.engines.spark.results import results
 from neelc.engines.spark.rows import RowRelations
@@ -35,14 +35,15 @@ from neelc.engines.streaming.pattern import (
     METRICS,
     bucket,
     columns_kept,
+    group_results,
+    match_schema,
     matches_of,
     observed_streams,
     scan_request,
 )
 from neelc.engines.streaming.rows import clause_identity, clause_inputs
 from neelc.ir.types import LENGTHS
-from neelc.pattern.plan.emission import StreamPlan
-from neelc.runtime.program import NODE, StreamedPattern
+from neelc.runtime.program import NODE
 from neelc.scalar.spark.trees import identifier
 
 
@@ -65,13 +66,11 @@ def network_relations(
         packed += own
         yield from lets
     last = network.queries[-1]
-    schema = kernel_schema(last.planned) if isinstance(last, PatternNode) else ""
-    schema = select_schema(last.streamed) if isinstance(last, SelectNode) else schema
     first, *others = packed
     on_stream = KernelOnStream(
         first,
         network.program,
-        schema,
+        _schema(last),
         LENGTHS[last.unit],
         tuple(_identity(network, buckets)),
         METRICS,
@@ -83,12 +82,29 @@ def network_relations(
         emitting = RelationBuilder(last.unit, last.clock, sources, taken)
         yield from select_results(emitting, last.plan, last.streamed, on_stream, name)
         return
-    assert isinstance(last, PatternNode)
+    if isinstance(last, PatternNode) and last.plan.counted is not None:
+        yield from group_results(last.query, last.plan.counted, on_stream, taken, name)
+        return
     matched = free("matches", taken)
     read = ", ".join(f"`{one.name}`" for one in network.queries[:-1])
-    comment = f"Matches of {last.planned.text}, as soon as they are sure, with {read} in the same operator."
-    yield Let(matched, on_stream, comment)
+    together = f"as soon as they are sure, with {read} in the same operator."
+    if isinstance(last, RecognizeNode):
+        yield Let(matched, on_stream, f"Matches of {last.clause.plan.query.pattern}, {together}")
+        yield from clause_results(last.plan, matched, sources.names, taken, name)
+        return
+    assert isinstance(last, PatternNode)
+    yield Let(matched, on_stream, f"Matches of {last.planned.text}, {together}")
     yield from results(matches_of(last.planned, matched), last.planned.residual, taken, name, as_stream=False)
+
+
+def _schema(last: QueryNode) -> str:
+    """The columns of what the operator gives, as Spark writes them."""
+    if isinstance(last, SelectNode):
+        return select_schema(last.streamed)
+    if isinstance(last, RecognizeNode):
+        return RowRelations(last.clause.plan, "", "", set()).schema()
+    assert isinstance(last, PatternNode)
+    return match_schema(last.plan)
 
 
 def _inputs(
@@ -106,14 +122,14 @@ def _inputs(
         writer = NetworkWriter(emitting, one.plan)
         own = list(select_inputs(writer, one.streamed, keys, buckets, ((str(number), NODE),)))
         return own, emitting.lets
+    if not one.outside:
+        return [], []
     if isinstance(one, RecognizeNode):
         source = sources.names[one.clause.bound.reads or ""]
         rows = RowRelations(one.clause.plan, source, "", taken)
         lets = list(clause_inputs(one.clause, rows, keys.get(0, ()), buckets, ((str(number), NODE),)))
         return [lets[-1].name], lets
     assert isinstance(one, PatternNode)
-    if not one.outside:
-        return [], []
     lets = list(scans(scan_request(one.planned, one.outside, observed=False), sources, taken))
     by = tuple(map(identifier, keys.get(0, ())))
     items = ((bucket(by, buckets), "bucket"), (str(number), NODE))
@@ -129,7 +145,7 @@ def _comment(network: StreamNetwork, one: QueryNode) -> str:
 
 def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]:
     """What the state depends on."""
-    for one, node in zip(network.queries, network.program.nodes, strict=True):
+    for one in network.queries:
         what = f" of {one.name}" if one.name else ""
         if isinstance(one, SelectNode):
             yield from select_identity(one.plan, one.streamed, what or " of the last query")
@@ -137,7 +153,7 @@ def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]
         if isinstance(one, RecognizeNode):
             yield from clause_identity(one.clause, what)
             continue
-        assert isinstance(one, PatternNode) and isinstance(node.program, StreamedPattern)
+        assert isinstance(one, PatternNode)
         query = one.query
         yield f"pattern{what}", str(query.pattern)
         yield f"window{what}", str(query.within or "none")
@@ -146,5 +162,5 @@ def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]
             f"returned{what}",
             ", ".join(f"{output.expression} AS {output.name}" for output in query.outputs),
         )
-        yield f"columns{what}", ", ".join(columns_kept(StreamPlan(one.planned, node.program)))
+        yield f"columns{what}", ", ".join(columns_kept(one.plan))
     yield "buckets", str(1 if network.buckets is None else buckets)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
@@ -30,15 +30,16 @@ from neelc.ir import expressions as e
 from neelc.ir.bound_rows import HostQuery, SimpleQuery
 from neelc.ir.expressions import Expr
 from neelc.ir.names import bare
-from neelc.ir.node import walk
+from neelc.ir.node import Node, walk
+from neelc.ir.patterns import targets
 from neelc.ir.program import Clock, Match, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.regions import plain
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import EVENT, network_unit, stream_unit, width_of
-from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
-from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.kernel_plan import START, KernelPlan
 from neelc.pattern.plan.plan import types_of_variables
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.strategies import StrategyPlan
@@ -49,8 +50,11 @@ from neelc.pattern.plan.stream_network import (
     UnsupportedNetwork,
     held_type,
     key_type,
+    lowered,
     network_columns,
+    rows_of_groups,
     rows_of_matches,
+    time_value,
 )
 from neelc.rows.bind.simple import understood
 from neelc.rows.plan.plan import ClausePlan, HostPlan, time_unit
@@ -58,17 +62,24 @@ from neelc.rows.plan.streams import ClauseValues
 from neelc.runtime.kernels.rows.program import StreamedRows, sight
 from neelc.runtime.kernels.snapshots.program import SOURCE, SnapshotNetwork
 from neelc.runtime.program import (
+    MATCH_END,
+    MATCH_START,
     Apply,
     ColumnValue,
     Constant,
+    MatchValue,
     NetworkNode,
     NetworkProgram,
     NodeReading,
     ProjectedColumn,
     RowProjection,
+    StreamedGroups,
+    StreamedImprecise,
     StreamedPattern,
+    StreamedProgram,
     Value,
 )
+from neelc.runtime.reference.results import is_over_matches
 from neelc.runtime.values.types import ValueType
 from neelc.scalar.type_of import DATETIMES, is_zoned, type_of, value_type
 from neelc.source import Source, Span
@@ -122,11 +133,11 @@ class QueryNode(ABC):
         """What workers may evaluate of it."""
 
     @abstractmethod
-    def program(self) -> StreamedPattern | SnapshotNetwork | StreamedRows: ...
+    def program(self) -> StreamedProgram: ...
 
     @abstractmethod
-    def rows(self, stream: Stream) -> RowProjection:
-        """What makes rows of results, for queries that read them as this stream."""
+    def rows(self, read_as: Sequence[Stream]) -> RowProjection:
+        """What makes rows of results, for queries that read them as these streams."""
 
     @abstractmethod
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
@@ -146,6 +157,17 @@ class QueryNode(ABC):
     @abstractmethod
     def delay_of_short(self, longest: int) -> float:
         """The same delay, of rows that last no longer than that."""
+
+    @abstractmethod
+    def delay_of_time(self, column: str, whole: float) -> float:
+        """The same delay, if rows are ordered by a column of its result: how much earlier than the watermark
+        the times in it may be that have yet to come. Infinite if it has other values than times of the row,
+        for which it is `whole` at most."""
+
+    @property
+    @abstractmethod
+    def orders(self) -> str:
+        """By what its rows can be ordered, for people."""
 
     @abstractmethod
     def without_bound(self) -> UnsupportedNetwork:
@@ -183,8 +205,12 @@ class PatternNode(QueryNode):
     """A PATTERN of a network."""
 
     name: str | None
-    planned: KernelPlan
+    plan: StreamPlan
     span: Span | None = None
+
+    @property
+    def planned(self) -> KernelPlan:
+        return self.plan.planned
 
     @property
     def query(self) -> Match:
@@ -224,18 +250,12 @@ class PatternNode(QueryNode):
         yield from (column.expression for column in self.planned.columns)
         yield from (term for key in self.planned.keys for term, _ in key.terms)
 
-    def program(self) -> StreamedPattern:
-        return streamed_pattern(self.planned)
+    def program(self) -> StreamedPattern | StreamedGroups | StreamedImprecise:
+        return self.plan.streamed
 
-    def rows(self, stream: Stream) -> RowProjection:
-        if self.query.distinct:
-            refusal = UnsupportedNetwork(
-                "reading RETURN DISTINCT: a row stands for all matches equal to it, and there may always be "
-                "more",
-                self.span,
-            )
-            refusal.hint = f"leave out DISTINCT in {self.title}"
-            raise refusal
+    def rows(self, read_as: Sequence[Stream] = ()) -> RowProjection:
+        if self.plan.counted is not None:
+            return rows_of_groups(self.plan.counted)
         return rows_of_matches(self.planned)
 
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
@@ -245,8 +265,16 @@ class PatternNode(QueryNode):
         yield from network_columns(self.planned)
 
     def bounds(self, read: Mapping[str, float]) -> RowBounds:
-        window = self._window
-        if self.program().single:
+        window, program = self._window, self.program()
+        if isinstance(program, StreamedImprecise):
+            # An event may have happened long ago, and be in a match with others that come now.
+            return RowBounds(inf, inf)
+        if isinstance(program, StreamedGroups):
+            # All matches of a group have its time t, and come when that is a window ago.
+            starts_at_time = program.grouping.values[program.grouping.time] == MatchValue(MATCH_START)
+            longest = program.window if starts_at_time else 2 * program.window
+            return RowBounds(longest, longest)
+        if program.single:
             lasting = inf if self.planned.program.lasting else 0
             return RowBounds(lasting if window is None else window, 0)
         if window is None:
@@ -256,11 +284,56 @@ class PatternNode(QueryNode):
         return RowBounds(longest, longest)
 
     def delay_of_short(self, longest: int) -> float:
-        """A match is sure when the watermark reaches its end, unless it waits for more events to come."""
-        waits = self.program().emission.window or self.query.collapsed
-        return inf if waits else longest + 1
+        return longest + 1 + self._wait
+
+    @property
+    def _wait(self) -> float:
+        """How long the end of a match may have passed, at most, that is not emitted. A match is sure when the
+        watermark reaches its end, unless it waits for more events to come."""
+        program = self.program()
+        if isinstance(program, StreamedGroups):
+            return program.window
+        if isinstance(program, StreamedImprecise):
+            return 0 if program.is_immediate else program.window
+        if not program.emission.window and not self.query.collapsed:
+            return 0
+        return inf if self._window is None else self._window
+
+    def delay_of_time(self, column: str, whole: float) -> float:
+        absent = frozenset(may_be_absent(self.planned.plan.steps))
+        grouped = [one for one in self.query.outputs if not is_over_matches(one.expression)]
+        for place, output in enumerate(grouped):
+            program = self.program()
+            if output.name != column:
+                continue
+            if isinstance(program, StreamedGroups) and place == program.grouping.time:
+                return program.window
+            match output.expression:
+                case e.MatchProperty(name) if bare(name).lower() == MATCH_END:
+                    return min(whole, self._wait)
+                case e.MatchProperty(name) if bare(name).lower() == MATCH_START:
+                    return whole
+                case e.Attribute(e.Variable(name)) | e.EventTime(e.Variable(name)) as time:
+                    is_single = name in targets(self.query.pattern) and name not in absent
+                    if is_single and self.planned.field(time, name) == START:
+                        return whole
+        return inf
+
+    @property
+    def orders(self) -> str:
+        return f"let {self.title} return match_end, and begin with that: ORDER BY match_end"
 
     def without_bound(self) -> UnsupportedNetwork:
+        if isinstance(self.program(), StreamedImprecise):
+            refusal = UnsupportedNetwork(
+                f"{self.title} has imprecise times, and its matches can begin any time before they are known",
+                self.span,
+            )
+            refusal.hint = (
+                f"read {self.title} by a PATTERN under SKIP TILL ANY MATCH with a window of time, or by "
+                "MATCH_RECOGNIZE with ORDER BY match_end"
+            )
+            return refusal
         refusal = UnsupportedNetwork(
             f"{self.title} has a window of EVENTS, so it is not known when all of its matches have come",
             self.span,
@@ -342,7 +415,7 @@ class SelectNode(QueryNode):
         assert self.streamed.kernel is not None, "a query that reads others has a kernel, and so has one read"
         return self.streamed.kernel
 
-    def rows(self, stream: Stream) -> RowProjection:
+    def rows(self, read_as: Sequence[Stream] = ()) -> RowProjection:
         payload = zip(self.query.columns, self.query.root.payload, strict=False)
         columns = [
             ProjectedColumn(
@@ -350,6 +423,10 @@ class SelectNode(QueryNode):
             )
             for column, one in payload
         ]
+        if any(stream.rows_of for stream in read_as):
+            for column, number in zip(self.query.columns[-2:], ("start", "end"), strict=True):
+                time = time_value(ColumnValue("", number), self.unit, self.clock)
+                columns.append(ProjectedColumn(column.name, time, held_type(column.type)))
         last = Apply("-", (ColumnValue("", "end"), Constant(self.instant)), "bigint")
         columns += [
             ProjectedColumn(START_NUMBER, ColumnValue("", "start"), "bigint"),
@@ -395,6 +472,18 @@ class SelectNode(QueryNode):
     def delay_of_short(self, longest: int) -> float:
         """A row is emitted when the watermark reaches its end."""
         return longest + self.instant
+
+    def delay_of_time(self, column: str, whole: float) -> float:
+        """What has no end never comes: that is so for events that stay until others come."""
+        start, end = (one.name for one in self.query.columns[-2:])
+        if column == start:
+            return whole
+        stays = any(isinstance(node, a.CountWindow) for node in walk(self.query.root))
+        return self.instant if column == end and not stays else inf
+
+    @property
+    def orders(self) -> str:
+        return "begin with the time at which its rows end, ORDER BY te, if they are in windows of time"
 
     def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
@@ -459,12 +548,12 @@ class SelectNode(QueryNode):
 
 @dataclass(frozen=True)
 class RecognizeNode(QueryNode):
-    """A MATCH_RECOGNIZE that other queries read by the times that it declares. `simple` is the query around
-    the clause."""
+    """A MATCH_RECOGNIZE. `simple` is the query around the clause, None where only Spark understands it: then
+    it is the last. Others read it by the times that it declares, or as rows, in an order of their own."""
 
     name: str | None
     plan: HostPlan
-    simple: SimpleQuery
+    simple: SimpleQuery | None
     span: Span | None = None
 
     @property
@@ -487,63 +576,121 @@ class RecognizeNode(QueryNode):
     @property
     def evaluated(self) -> Iterator[Expr]:
         query = self.clause.plan.query
-        yield from (one.expression for one in (*query.measures, *self.simple.outputs))
         yield from (one.condition for one in query.definitions)
-        if self.simple.where is not None:
-            yield self.simple.where
+        if self.read:
+            yield from self.clause.plan.columns.values()
+        if self.name is not None and self.simple is not None:
+            yield from (one.expression for one in (*query.measures, *self.simple.outputs))
+            yield from () if self.simple.where is None else (self.simple.where,)
 
     def program(self) -> StreamedRows:
         assert self.clause.streamed is not None, "it is planned for streams"
         return self.clause.streamed
 
-    def rows(self, stream: Stream) -> RowProjection:
-        values = ClauseValues(self.clause.plan, self.simple)
+    def rows(self, read_as: Sequence[Stream] = ()) -> RowProjection:
+        simple = self._understood
+        values = ClauseValues(self.clause.plan, simple)
         columns = [
             ProjectedColumn(one.name, values.value(one.expression), held_type(one.type))
-            for one in self.simple.outputs
+            for one in simple.outputs
         ]
-        start = self._time(values, stream, stream.start)
-        end = self._time(values, stream, stream.end or stream.start)
-        where = [] if self.simple.where is None else [values.value(self.simple.where)]
-        # A row without a time, or that ends before it starts, is no event.
-        where += [Apply("isnotnull", (start,)), Apply("<=", (start, end))]
-        columns += [
-            ProjectedColumn(START_NUMBER, start, "bigint"),
-            ProjectedColumn(END_NUMBER, end, "bigint"),
-        ]
-        return RowProjection(tuple(columns), tuple(where), tuple(values.lists))
+        for stream in [one for one in read_as if not one.is_relation][:1]:
+            for name, time in ((START_NUMBER, stream.start), (END_NUMBER, stream.end or stream.start)):
+                columns.append(ProjectedColumn(name, self._time(values, stream, time), "bigint"))
+        where = () if simple.where is None else (values.value(simple.where),)
+        return RowProjection(tuple(columns), where, tuple(values.lists))
+
+    @property
+    def _understood(self) -> SimpleQuery:
+        assert self.simple is not None, "a query that another one reads is understood"
+        return self.simple
 
     def _time(self, values: ClauseValues, stream: Stream, name: str) -> Value:
         """A time that the query declares, as a number: the time of a row of the match. So it is known when
         all have come."""
         query = self.clause.plan.query
-        order = query.order[0].expression
-        match values.behind(name):
-            case e.AtRow(_, argument, shift=0) if argument == order:
-                pass
-            case _:
-                refusal = UnsupportedNetwork(
-                    f"{self.title}, whose time `{name}` is not that of a row of its match: it is not known "
-                    "when all that start at a time have come",
-                    self.span,
-                )
-                shown = f"{bare(order.name)}" if isinstance(order, e.Attribute) else str(order)
-                refusal.hint = f"declare a time that is a measure such as FIRST({shown}) or LAST({shown})"
-                raise refusal
-        type = type_of(order)
+        if not self._is_time_of_row(name):
+            refusal = UnsupportedNetwork(
+                f"{self.title}, whose time `{name}` is not that of a row of its match: it is not known "
+                "when all that start at a time have come",
+                self.span,
+            )
+            refusal.hint = f"declare a time that is a measure such as {self._measures}"
+            raise refusal
+        type = type_of(query.order[0].expression)
         if type not in DATETIMES and stream.unit != query.unit:
             raise UnsupportedNetwork(f"{self.title}, which counts times in two units", self.span)
-        (declared,) = (one.expression for one in self.simple.outputs if one.name == name)
-        value = values.value(declared)
-        if type in DATETIMES:
-            return Apply("number_of", (value,), "bigint")
-        return Apply("cast", (value, Constant(value_type(type))), "bigint")
+        (declared,) = (one.expression for one in self._understood.outputs if one.name == name)
+        return _time_number(values.value(declared), type)
+
+    def _is_time_of_row(self, column: str) -> bool:
+        """Whether a column of the result is the time of a row of the match."""
+        match ClauseValues(self.clause.plan, self._understood).behind(column):
+            case e.AtRow(_, argument, shift=0):
+                return argument == self.clause.plan.query.order[0].expression
+        return False
+
+    @property
+    def _measures(self) -> str:
+        """Those that are times of rows of a match, for people."""
+        order = self.clause.plan.query.order[0].expression
+        shown = f"{bare(order.name)}" if isinstance(order, e.Attribute) else str(order)
+        return f"FIRST({shown}) or LAST({shown})"
+
+    # What it reads of another query: a row is what Spark would compute of a row from outside.
+
+    @property
+    def time_column(self) -> str:
+        """The column that its rows are ordered by."""
+        first = self.clause.plan.query.order[0].expression
+        assert isinstance(first, e.Attribute), "rows are ordered by a column"
+        return bare(first.name)
 
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
-        raise AssertionError("a clause that reads a query is refused before")
+        assert longest is None, "every row counts"
+        plan = self.clause.plan
+        time = ColumnValue("", self.time_column)
+        columns = [
+            ProjectedColumn("start", _time_number(time, type_of(plan.query.order[0].expression)), "bigint")
+        ]
+        for name, type in self._columns():
+            value = _of_row(plan.columns[name])
+            if name in plan.numbers:
+                value = Apply("number_of", (value,), "bigint")
+            if name in plan.keys and type == "double":
+                # Equal numbers must be equal as keys: zero has two forms.
+                value = Apply("+", (value, Constant(0.0)), "double")
+            columns.append(ProjectedColumn(name, value, type))
+        if plan.program.flagged:
+            columns.append(ProjectedColumn("bits", self._bits(), self._type_of_bits))
+        yield RowProjection(tuple(columns))
+
+    def _columns(self) -> Iterator[tuple[str, ValueType]]:
+        plan = self.clause.plan
+        for name in self.program().columns:
+            if name in plan.columns:
+                is_number = name in plan.numbers
+                yield name, "bigint" if is_number else held_type(type_of(plan.columns[name]))
+
+    def _bits(self) -> Value:
+        """Which variables' conditions a row meets."""
+        total: Value = Constant(0)
+        for number, conjuncts in enumerate(self.clause.plan.bits):
+            bit: Value = Constant(1 << number)
+            for condition in map(_of_row, conjuncts):
+                bit = Apply("if", (condition, bit, Constant(0)), self._type_of_bits)
+            total = bit if total == Constant(0) else Apply("+", (total, bit), self._type_of_bits)
+        return total
+
+    @property
+    def _type_of_bits(self) -> ValueType:
+        return "bigint" if len(self.clause.plan.bits) > 30 else "int"
 
     def schema(self) -> Iterator[tuple[str, ValueType]]:
-        yield from ()
+        yield "start", "bigint"
+        yield from self._columns()
+        if self.clause.plan.program.flagged:
+            yield "bits", self._type_of_bits
 
     def bounds(self, read: Mapping[str, float]) -> RowBounds:
         """A match is decided when WITHIN has passed since its first row, if nothing after it counts."""
@@ -555,6 +702,13 @@ class RecognizeNode(QueryNode):
 
     def delay_of_short(self, longest: int) -> float:
         return inf
+
+    def delay_of_time(self, column: str, whole: float) -> float:
+        return whole if self._is_time_of_row(column) else inf
+
+    @property
+    def orders(self) -> str:
+        return f"begin with a measure of {self.title} such as {self._measures}"
 
     def without_bound(self) -> UnsupportedNetwork:
         refusal = UnsupportedNetwork(
@@ -579,24 +733,70 @@ class RecognizeNode(QueryNode):
         return {0: self.clause.plan.keys[number]}
 
     def key_read(self, number: int, stream: Stream) -> tuple[str, ...] | None:
+        plan = self.clause.plan
+        match plan.columns[plan.keys[number]]:
+            case e.Attribute(_, name):
+                return (bare(name).casefold(),)
         return None
 
     def key_carried(self, column: str) -> int | None:
         plan = self.clause.plan
-        names = [one.name for one in self.simple.outputs if one.name.casefold() == column]
+        names = [one.name for one in self._understood.outputs if one.name.casefold() == column]
         for name in names:
-            match ClauseValues(plan, self.simple).behind(name):
+            match ClauseValues(plan, self._understood).behind(name):
                 case e.Attribute(_, own) if bare(own) in plan.query.partition:
                     return plan.query.partition.index(bare(own))
         return None
 
 
+def _of_row(expression: Expr) -> Value:
+    """An expression over one row, given its columns."""
+
+    def leaf(node: Node) -> Value | None:
+        match node:
+            case e.AtRow(_, argument, shift=0):
+                return _of_row(argument)
+            case e.Attribute(e.Variable(variable), name) if variable == e.ROW:
+                return ColumnValue("", bare(name))
+        return None
+
+    return lowered(expression, leaf)
+
+
+def _time_number(value: Value, type: DataType) -> Value:
+    """A time of this type as a number of its clock."""
+    if type in DATETIMES:
+        return Apply("number_of", (value,), "bigint")
+    return Apply("cast", (value, Constant(value_type(type))), "bigint")
+
+
+def _is_read_elsewhere(stream: Stream, plan: HostPlan) -> bool:
+    """Whether a query around a clause reads a stream not, or not only, as the rows of the clause."""
+    # sqlglot is there already where queries of Spark's are bound; others do without it.
+    from neelc.rows.bind.host_text import stand_in_text
+    from neelc.scalar.spark.trees import read_statement, same_name
+
+    query, bound = plan.query, plan.clauses[0].bound
+    if stream.name != bound.reads or bound.recognize.nested:
+        return True
+    statement = read_statement(stand_in_text(query.text, [bound.clause], query.place))
+    return statement is not None and any(
+        same_name(table[-1], stream.name) for table in statement.tables if len(table) == 1
+    )
+
+
 def _recognized(name: str | None, plan: HostPlan, span: Span | None) -> RecognizeNode:
     """The node of a MATCH_RECOGNIZE; raises `UnsupportedNetwork` where only Spark understands the query."""
     query = plan.query
-    if name is None:
-        raise UnsupportedNetwork("MATCH_RECOGNIZE of another query's result", span)
+    for stream in (one for one in query.streams if one.producer is not None):
+        if _is_read_elsewhere(stream, plan):
+            what = f"reading the result of `{stream.producer}` elsewhere than as the rows of MATCH_RECOGNIZE"
+            refusal = UnsupportedNetwork(what, span)
+            refusal.hint = f"FROM {stream.name} MATCH_RECOGNIZE (...), without queries inside, can be read"
+            raise refusal
     simple = query.simple
+    if name is None:
+        return RecognizeNode(name, plan, simple, span)
     if simple is None:
         try:
             simple = understood(query, Source(query.text), "")
@@ -641,15 +841,11 @@ class StreamNetwork:
 
 def query_node(name: str | None, plan: QueryPlan | UnsupportedQuery, span: Span | None = None) -> QueryNode:
     """The query of a network that has this plan; raises `UnsupportedNetwork` if it is none for a network."""
-    whose = f"`{name}`" if name else "the last query"
     match plan:
         case NetworkPlan():
             return SelectNode(name, plan, span)
-        case StrategyPlan(plan=StreamPlan(planned, StreamedPattern())):
-            return PatternNode(name, planned, span)
-        case StrategyPlan():
-            what = "aggregates over matches, or imprecise times, where queries read queries"
-            raise UnsupportedNetwork(f"{what}: {whose}", span)
+        case StrategyPlan(plan=StreamPlan() as streamed):
+            return PatternNode(name, streamed, span)
         case HostPlan():
             return _recognized(name, plan, span)
         case UnsupportedQuery():
@@ -674,9 +870,9 @@ def stream_network(queries: Sequence[QueryNode]) -> StreamNetwork:
     if len(units) > 1:
         raise UnsupportedNetwork(f"queries that count time in different units: {', '.join(sorted(units))}")
     building = _NetworkBuilder({one.name: place for place, one in enumerate(queries) if one.name is not None})
-    as_streams = {stream.producer: stream for one in queries for stream in one.read}
+    read = [stream for one in queries for stream in one.read]
     for one in queries:
-        building.add(one, as_streams.get(one.name))
+        building.add(one, [stream for stream in read if stream.producer == one.name])
     zoned = any(is_zoned(expression) for one in queries for expression in one.evaluated)
     program = NetworkProgram(tuple(building.nodes), zoned)
     buckets = _buckets(queries, program)
@@ -694,16 +890,19 @@ class _NetworkBuilder:
         self.nodes: list[NetworkNode] = []
         self.bounds: dict[str, RowBounds] = {}
 
-    def add(self, one: QueryNode, as_stream: Stream | None) -> None:
-        """Add a query, which others read as a stream, unless it is the last."""
-        rows = None if as_stream is None else one.rows(as_stream)
+    def add(self, one: QueryNode, read_as: Sequence[Stream]) -> None:
+        """Add a query, which others read as these streams; the last is read by none."""
+        rows = one.rows(read_as) if read_as else None
         reads, lag = [], 0
         for stream in one.read:
             place = self.places[stream.producer or ""]
             read = self.queries[place]
             _check_clocks(one, stream, read)
             delay, longest = self._delay(one, read)
-            reads += [NodeReading(place, made) for made in one.events(stream, read, longest)]
+            made = one.events(stream, read, longest)
+            if isinstance(read, RecognizeNode) and not isinstance(one, RecognizeNode):
+                made = map(_with_times, made)
+            reads += [NodeReading(place, projection) for projection in made]
             lag = max(lag, self.nodes[place].lag + delay)
         schema = tuple(one.schema()) if reads else ()
         self.nodes.append(NetworkNode(one.name or "", one.program(), lag, rows, tuple(reads), schema))
@@ -715,13 +914,37 @@ class _NetworkBuilder:
         """How much later than the watermark the rows of a query have come: those that start so much before
         it, or earlier, are known. And how long rows may be, if only those so short are known by then."""
         whole, longest = self.bounds[read.name or ""].delay, reader.longest_event
+        if isinstance(reader, RecognizeNode):
+            delay = read.delay_of_time(reader.time_column, whole)
+            if delay == inf:
+                raise _not_in_order(reader, read)
+            return int(delay), None
         short = inf if longest is None else read.delay_of_short(longest)
         if min(whole, short) == inf:
             raise read.without_bound()
         return (int(whole), None) if whole <= short else (int(short), longest)
 
 
+def _with_times(projection: RowProjection) -> RowProjection:
+    """A row of MATCH_RECOGNIZE without a time, or that ends before it starts, is no event."""
+    start, end = ColumnValue("", START_NUMBER), ColumnValue("", END_NUMBER)
+    where = (Apply("isnotnull", (start,)), Apply("<=", (start, end)), *projection.where)
+    return replace(projection, where=where)
+
+
+def _not_in_order(reader: RecognizeNode, read: QueryNode) -> UnsupportedNetwork:
+    refusal = UnsupportedNetwork(
+        f"MATCH_RECOGNIZE of {read.title} by `{reader.time_column}`: it is not known when all of its rows "
+        "up to a time have come",
+        reader.span,
+    )
+    refusal.hint = read.orders
+    return refusal
+
+
 def _check_clocks(one: QueryNode, stream: Stream, read: QueryNode) -> None:
+    if isinstance(one, RecognizeNode):
+        return
     if stream.is_relation or stream.type_column is not None:
         raise UnsupportedNetwork(f"reading the result of `{read.name}` as a table", one.span)
     if one.clock.type == TIMESTAMP and read.clock.type in (DATE, TIMESTAMP_NTZ):
@@ -743,11 +966,9 @@ def _buckets(queries: Sequence[QueryNode], program: NetworkProgram) -> tuple[Key
     text = last.query.pattern if isinstance(last, PatternNode) else last.title.strip("`")
     why, count = f"`{text}` has no key", 0
     for number in range(len(last.key_types)):
-        if isinstance(last, PatternNode) and (distinct := last.program().distinct) is not None:
-            name = last.planned.keys[number].name
-            if name not in distinct.keys:
-                why = f"rows that are equal may have different keys {name}"
-                continue
+        if isinstance(last, PatternNode) and last.planned.keys[number].name not in last.plan.together:
+            why = f"rows that are equal may have different keys {last.planned.keys[number].name}"
+            continue
         traced = _traced(queries, number)
         if isinstance(traced, str):
             why = traced

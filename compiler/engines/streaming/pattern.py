@@ -47,14 +47,13 @@ def stream_relations(
     keys = tuple(map(identifier, plan.together))
     buckets = buckets if keys else 1
     yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
-    schema = kernel_schema(planned) if plan.counted is None else tally_schema(plan.counted)
-    schema += ", confidence DOUBLE" if isinstance(planned.program, ImpreciseProgram) else ""
+    schema = match_schema(plan)
     identity = tuple(state_identity(query, plan, buckets))
     found = KernelOnStream(
         bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, buckets, most_matches
     )
     if plan.counted is not None:
-        yield from _groups(query, plan.counted, found, taken, name)
+        yield from group_results(query, plan.counted, found, taken, name)
         return
     matched = free("matches", taken)
     yield Let(matched, found, f"Matches of {planned.text}, as soon as they are sure.")
@@ -105,7 +104,13 @@ def matches_of(planned: KernelPlan, name: str) -> MatchRelation:
     )
 
 
-def _groups(
+def match_schema(plan: StreamPlan) -> str:
+    """The columns of matches, or of their groups, as Spark writes them."""
+    schema = kernel_schema(plan.planned) if plan.counted is None else tally_schema(plan.counted)
+    return f"{schema}, confidence DOUBLE" if isinstance(plan.program, ImpreciseProgram) else schema
+
+
+def group_results(
     query: Match, counted: AggregatePlan, found: KernelOnStream, taken: set[str], name: str
 ) -> Iterator[Let]:
     """The relations from what a kernel has counted to the result."""

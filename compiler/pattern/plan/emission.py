@@ -95,6 +95,14 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     return StreamedPattern(program, emission, window, events, distinct, is_one and not query.distinct)
 
 
+def streamed_distinct(planned: KernelPlan) -> StreamedGroups:
+    """The program of a query with RETURN DISTINCT whose rows others read as events: such an event has the
+    times of all matches that are equal, so it waits for all of them. Raises as `streamed_pattern` does."""
+    pattern = streamed_pattern(planned)
+    assert pattern.distinct is not None and pattern.window is not None, "equal rows have a time in common"
+    return StreamedGroups(planned.program, pattern.distinct, pattern.window, distinct=True)
+
+
 def streamed_groups(planned: KernelPlan) -> StreamedGroups:
     """The program of a query for streams that returns aggregates over matches: a `CountingProgram`, or one
     that enumerates matches; raises `UnboundedState`, and `EndlessGroups` if groups are never complete."""

@@ -32,7 +32,13 @@ from neelc.pattern.cost.estimate import Estimate, is_skewed
 from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
-from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_imprecise, streamed_pattern
+from neelc.pattern.plan.emission import (
+    StreamPlan,
+    streamed_distinct,
+    streamed_groups,
+    streamed_imprecise,
+    streamed_pattern,
+)
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
 from neelc.pattern.plan.relational_plan import (
@@ -272,7 +278,8 @@ def _on_stream(task: PlanningTask) -> StrategyPlan:
         groups = StreamPlan(counting.planned, streamed_groups(counting.planned), counting)
         return StrategyPlan(ExecutionStrategy.COUNTING, query, groups, buckets=task.buckets)
     planned = kernel_plan(query, task.keys, task.unit)
-    return _kernel_on_stream(task, query, StreamPlan(planned, streamed_pattern(planned)))
+    program = streamed_distinct if query.distinct and task.as_stream else streamed_pattern
+    return _kernel_on_stream(task, query, StreamPlan(planned, program(planned)))
 
 
 def _kernel_on_stream(task: PlanningTask, query: Match, plan: StreamPlan) -> StrategyPlan:

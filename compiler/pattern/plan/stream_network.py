@@ -22,16 +22,19 @@ from neelc.ir.types import (
     DOUBLE,
     FLOAT,
     LENGTHS,
+    WIDE,
     YEAR_INTERVAL,
     DataType,
     Struct,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
 from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn
+from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, closures_of
 from neelc.pattern.plan.plan import Role
 from neelc.rows.plan.conditions import changed
 from neelc.rows.plan.expression_to_value import expression_to_value
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, SUM
 from neelc.runtime.program import (
     ELEMENT,
     MATCH_END,
@@ -40,12 +43,14 @@ from neelc.runtime.program import (
     Apply,
     ColumnValue,
     Constant,
+    ImpreciseProgram,
     ListColumn,
     ProjectedColumn,
     RowProjection,
     Value,
 )
 from neelc.runtime.reference.question import condition
+from neelc.runtime.reference.results import is_over_matches
 from neelc.runtime.values.types import ValueType
 from neelc.scalar.type_of import DATETIMES, type_of, value_type
 
@@ -150,6 +155,35 @@ def rows_of_matches(planned: KernelPlan) -> RowProjection:
     return RowProjection(tuple(columns), where, tuple(values.lists))
 
 
+def rows_of_groups(plan: AggregatePlan) -> RowProjection:
+    """The same out of groups of matches that were counted. They have no times but those they return."""
+    values = MatchValues(plan.planned)
+    tallies: dict[Node, Value] = {one.node: _tally_value(one) for one in plan.tallied}
+    columns = [
+        ProjectedColumn(
+            one.name,
+            lowered(one.expression, tallies.get)
+            if is_over_matches(one.expression)
+            else values.value(one.expression),
+            held_type(one.type),
+        )
+        for one in plan.planned.query.outputs
+    ]
+    return RowProjection(tuple(columns))
+
+
+def _tally_value(one: TalliedAggregate) -> Value:
+    """The value of an aggregate, of the columns that a program gives for its tally."""
+    whole, tally = ColumnValue("", one.tally.name), one.tally
+    if tally.function == AVERAGE:
+        total, count = (ColumnValue("", f"{tally.name}_{part}") for part in ("sum", "count"))
+        return Apply("/", (total, Apply("nullif", (count, Constant(0.0)))), "double")
+    if tally.wide or tally.function not in (COUNT, SUM) or type_of(one.node) == DOUBLE:
+        return whole
+    # A sum that does not fit is NULL, as in the enumeration of matches.
+    return Apply("cast", (whole, Constant(value_type(WIDE))), "bigint")
+
+
 def held_type(type: DataType) -> ValueType:
     """The type of a column of rows."""
     if any(part == YEAR_INTERVAL for part in walk(type)):
@@ -210,7 +244,8 @@ class MatchValues:
 
     def _property(self, name: str) -> Value:
         if name == "confidence":
-            return Constant(1.0)
+            is_weighed = isinstance(self.planned.program, ImpreciseProgram)
+            return ColumnValue("", name) if is_weighed else Constant(1.0)
         return time_value(ColumnValue("", name), self.planned.plan.unit, self.planned.query.clock)
 
     def event(self, reference: EventRef) -> Value:

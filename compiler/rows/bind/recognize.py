@@ -61,12 +61,12 @@ def bind_recognize(
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
     if len(findings.diagnostics) > before:
         return None
-    unit = (clock.unit if clock else None) or "MILLISECOND"
     return Recognize(
         source.columns or (), canonical_names(clause.pattern), definitions,
         tuple(key if isinstance(key, str) else key.name for key in keys), order, measures,
-        _all_rows(clause.rows), _skip(clause.skip, variables), within, unit,
-        tuple(computed), () if nested is None else tuple(nested.found.values()), span=clause.span,
+        _all_rows(clause.rows), _skip(clause.skip, variables), within,
+        computed=tuple(computed), nested=() if nested is None else tuple(nested.found.values()),
+        span=clause.span,
     )  # fmt: skip
 
 
@@ -370,7 +370,7 @@ def bound_clause(
         hint = _twice_hint(twice, found)
         findings.report("NEEL2222", message, _measure_span(parsed, twice, findings), hint)
         return None
-    return found
+    return replace(found, unit=unit)
 
 
 def _twice(columns: tuple[Column, ...]) -> str | None:

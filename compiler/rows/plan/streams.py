@@ -73,7 +73,7 @@ def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
 
     One stateful operator of neelc's can stand in a query. What a clause reads has its watermark on the column
     that comes first in ORDER BY: that of a stream is known here, that of a subquery when the DataFrame is
-    built."""
+    built, and that of another query when it is known how late its rows are."""
     if len(query.clauses) != 1:
         second = UnsupportedQuery(
             "more than one MATCH_RECOGNIZE in a query over streams without end", query.span
@@ -83,11 +83,7 @@ def streamed_host_plan(query: HostQuery, buckets: int) -> HostPlan:
     (bound,) = query.clauses
     stream = next((one for one in query.streams if one.name == bound.reads), None)
     if stream is not None and stream.producer is not None:
-        refusal = UnsupportedNetwork(
-            f"MATCH_RECOGNIZE of the result of `{stream.producer}` over streams without end", query.span
-        )
-        refusal.hint = "PATTERN and SELECT can read other queries there; a clause reads a stream"
-        raise refusal
+        stream = None
     plan = row_plan(bound.recognize, streaming=True)
     streamed = streamed_rows(plan, _first_column(bound.recognize) if stream is None else stream.start)
     return HostPlan(query, (ClausePlan(bound, plan, streamed),), buckets)

@@ -22,7 +22,7 @@ from neelc.ir.types import BIGINT, INT
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pipeline import compile_program, plan_queries
+from neelc.pipeline import compile_program, is_read_in_network, plan_queries
 from neelc.rows.plan.plan import HostPlan
 from neelc.runtime.reference import rows_read_by, run
 from neelc.scalar.type_of import DATETIMES, type_of
@@ -59,7 +59,7 @@ def stream_results(
 def _streamed(program: Program, tables: Tables) -> PatternCase | ClauseCase | NetworkCase:
     last = len(program.queries) - 1
     inlined = with_selects_inlined(program)
-    match _plans([inlined.queries[place] for place in inlined.needed([last])]):
+    match plans_in_process([inlined.queries[place] for place in inlined.needed([last])]):
         case [(_, StrategyPlan(plan=StreamPlan() as plan))]:
             return PatternCase.of(plan, tables)
         case [(_, HostPlan(query, (clause,)))]:
@@ -71,12 +71,14 @@ def _streamed(program: Program, tables: Tables) -> PatternCase | ClauseCase | Ne
             return NetworkCase.of(network, tables, expected)
 
 
-def _plans(queries: Sequence[NamedQuery]) -> list[tuple[NamedQuery, QueryPlan]]:
+def plans_in_process(queries: Sequence[NamedQuery]) -> list[tuple[NamedQuery, QueryPlan]]:
     """Each query with its plan. In process, no SELECT leaves anything to Spark: so it is planned as one that
     is read by another query."""
-    is_alone = len(queries) == 1 and not isinstance(queries[0].query, Algebra)
+    read = [
+        (named, isinstance(named.query, Algebra) or is_read_in_network(named, queries)) for named in queries
+    ]
     plans: list[tuple[NamedQuery, QueryPlan]] = []
-    for one in plan_queries([(named, not is_alone) for named in queries], STREAMING, Statistics()):
+    for one in plan_queries(read, STREAMING, Statistics()):
         if isinstance(one.plan, UnsupportedQuery):
             raise one.plan
         plans.append((one.named, one.plan))
@@ -98,7 +100,10 @@ def with_times(program: Program) -> Program:
 
 def _with_times(query: HostQuery) -> HostQuery:
     names = {one.reads: _time(one.recognize) for one in query.clauses}
-    streams = (one if one.start else replace(one, start=names.get(one.name) or "") for one in query.streams)
+    streams = (
+        one if one.start or one.producer else replace(one, start=names.get(one.name) or "")
+        for one in query.streams
+    )
     return replace(query, streams=tuple(streams))
 
 

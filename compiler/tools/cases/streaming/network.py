@@ -23,10 +23,10 @@ from neelc.ir.node import walk
 from neelc.ir.program import Clock
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.stream_network import network_columns, rows_of_matches
+from neelc.pattern.plan.stream_network import network_columns
 from neelc.runtime.kernels.network_stream import NetworkStream, arrow_type_of, projected
 from neelc.runtime.kernels.snapshots.program import SOURCE
-from neelc.runtime.program import NODE
+from neelc.runtime.program import NODE, StreamedPattern
 from neelc.runtime.reference import Result, Tables
 from neelc.runtime.reference.algebra import events as select_events
 from neelc.runtime.reference.evaluate import evaluate
@@ -62,7 +62,8 @@ class NetworkCase:
     @classmethod
     def of(cls, network: StreamNetwork, tables: Tables, expected: Result) -> NetworkCase:
         last = network.queries[-1]
-        if isinstance(last, PatternNode) and last.program().events is not None:
+        program = last.program()
+        if isinstance(program, StreamedPattern) and program.events is not None:
             raise UnsupportedQuery("a window of EVENTS over the results of other queries")
         events = outside_events(network, tables)
         run = cls(network, events, outside_rows(network, events, tables), expected)
@@ -107,15 +108,16 @@ def network_rows(
     """The rows of the last query, each with the watermark of the call that gave it; their times, if it is a
     SELECT, as numbers. `moments` are micro-batches, each with the watermark at which it comes."""
     last = network.queries[-1]
-    shown = rows_of_matches(last.planned) if isinstance(last, PatternNode) else last.rows(last.streams[0])
+    shown = last.rows(())
     bucket = StreamedBucket(NetworkStream(network.program))
     for batch, now in moments:
         for result in bucket.call(outside.of(batch), now):
             of_call = projected(shown, result)
             columns = [python_values(of_call[column.name]) for column in shown.columns]
-            columns = (
-                [*columns[:-1], _ends(columns[-1], last)] if isinstance(last, SelectNode) else columns[:-2]
-            )
+            if isinstance(last, SelectNode):
+                columns = [*columns[:-1], _ends(columns[-1], last)]
+            elif isinstance(last, PatternNode):
+                columns = columns[: len(last.query.outputs)]
             yield from ((now, row) for row in zip(*columns, strict=True))
     assert bucket.memory.is_empty or any(map(counts_events, network.queries)), (
         "what nothing needs is forgotten"
@@ -130,9 +132,11 @@ def _ends(lasts: list[object], one: SelectNode) -> list[object]:
 def counts_events(one: QueryNode) -> bool:
     """Whether something is kept until other events come, however long that takes."""
     if isinstance(one, PatternNode):
-        return one.program().window is None
+        program = one.program()
+        return isinstance(program, StreamedPattern) and program.window is None and not program.single
     if isinstance(one, RecognizeNode):
-        return bool(one.program().behind or one.program().remembers_keys)
+        is_endless = one.clause.plan.program.reach is None
+        return bool(is_endless or one.program().behind or one.program().remembers_keys)
     return isinstance(one, SelectNode) and any(map(is_counted, walk(one.query.root)))
 
 
@@ -203,7 +207,7 @@ def outside_rows(network: StreamNetwork, events: Sequence[ReferenceEvent], relat
         if isinstance(one, PatternNode):
             inputs.append((number, 0))
             found.append(_rows(one, events, number))
-        elif isinstance(one, RecognizeNode):
+        elif isinstance(one, RecognizeNode) and one.outside:
             inputs.append((number, 0))
             found.append(_clause_rows(one, events, number))
         elif isinstance(one, SelectNode):
