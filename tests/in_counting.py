@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -22,13 +21,13 @@ from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
-from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, CountingProgram, Tally
+from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.counting.kernel import counting
 from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
-from neelc.runtime.values.order import comparable, extreme
-from neelc.tools.cases.streaming.pattern import NUMBER, TYPES, raw_values
+from neelc.runtime.values.order import comparable
+from neelc.tools.cases.streaming.pattern import NUMBER, TYPES, raw_values, united
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]
@@ -103,24 +102,6 @@ def group_values(match: Match, plan: AggregatePlan, row: Part) -> list[object]:
             name = output.expression.event.name
             found.append(row[plan.planned.struct(name)][plan.planned.field(output.expression, name)])
     return found
-
-
-def united(tally: Tally, rows: Sequence[Part]) -> object:
-    """What Spark makes of the parts of a tally."""
-    if tally.function == AVERAGE:
-        count = sum(row[f"{tally.name}_count"] for row in rows)
-        return sum(row[f"{tally.name}_sum"] for row in rows) / count if count else None
-    values = [row[tally.name] for row in rows if row[tally.name] is not None]
-    if tally.wide and (values or tally.function == COUNT):
-        return Decimal(sum(map(int, values)))
-    if tally.function == COUNT:
-        return int(sum(values))
-    if not values:
-        return None
-    if tally.function in (MIN, MAX):
-        return extreme(values, 1 if tally.function == MAX else -1)
-    assert tally.function == SUM
-    return sum(values) if isinstance(values[0], float) else int(sum(values))
 
 
 def expected_rows(match: Match, tables: Tables) -> list[Row]:

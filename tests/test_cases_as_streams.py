@@ -14,7 +14,7 @@ from neelc.engines.reference import executable
 from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
 from neelc.ir.expressions import Literal
 from neelc.ir.patterns import Window
-from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.program import Match, NamedQuery
 from neelc.ir.types import INT
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import run
@@ -91,36 +91,37 @@ def test_cases_find_the_same_as_streams_however_their_events_come() -> None:
     check(tallied(PATHS, all_ways=True))
 
 
-# Most cases have no WITHIN: with one that is as long as all their events, they run over streams, too.
+# Most cases have no WITHIN: with one they run over streams, too.
 
-LONG = Window(Literal(1 << 40, INT), "MILLISECOND")
+WINDOWS = [
+    Window(Literal(1 << 40, INT), "MILLISECOND"),  # longer than all events of a case
+    Window(Literal(2, INT), "MILLISECOND"),
+    Window(Literal(5, INT), "SECOND"),
+    Window(Literal(3, INT), "EVENT"),
+]
 
 
-def with_windows(program: Program) -> Program:
-    return replace(program, queries=tuple(map(_with_window, program.queries)))
-
-
-def _with_window(named: NamedQuery) -> NamedQuery:
+def with_window(named: NamedQuery, window: Window) -> NamedQuery:
     query = named.query
     if isinstance(query, Match) and query.within is None:
-        return replace(named, query=replace(query, within=LONG))
+        return replace(named, query=replace(query, within=window))
     if isinstance(query, HostQuery) and query.simple is not None:
-        clauses = tuple(replace(one, recognize=_long(one.recognize)) for one in query.clauses)
-        return replace(named, query=replace(query, clauses=clauses, simple=_simple(query.simple)))
+        clauses = tuple(replace(one, recognize=_bounded(one.recognize, window)) for one in query.clauses)
+        return replace(named, query=replace(query, clauses=clauses, simple=_simple(query.simple, window)))
     return named
 
 
-def _simple(query: SimpleQuery) -> SimpleQuery:
-    reads = query.reads if isinstance(query.reads, str) else _simple(query.reads)
-    return replace(query, reads=reads, recognize=query.recognize and _long(query.recognize))
+def _simple(query: SimpleQuery, window: Window) -> SimpleQuery:
+    reads = query.reads if isinstance(query.reads, str) else _simple(query.reads, window)
+    return replace(query, reads=reads, recognize=query.recognize and _bounded(query.recognize, window))
 
 
-def _long(query: Recognize) -> Recognize:
-    return replace(query, within=query.within or LONG)
+def _bounded(query: Recognize, window: Window) -> Recognize:
+    return replace(query, within=query.within or window)
 
 
-def differing(case: cases.CaseFile, ways: Sequence[MicroBatching]) -> str | None:
-    """What a case with long windows finds otherwise than the reference; None if it does not run."""
+def differing(case: cases.CaseFile, window: Window, ways: Sequence[MicroBatching]) -> str | None:
+    """What a case with a window finds otherwise than the reference; None if it does not run."""
     with in_zone(case.zone):
         ready = prepared(case)
         if not isinstance(ready, PreparedCase):
@@ -128,7 +129,7 @@ def differing(case: cases.CaseFile, ways: Sequence[MicroBatching]) -> str | None
         last = len(ready.program.queries) - 1
         program = executable(ready.program, [last], case.query)
         program = replace(program, queries=tuple(program.queries[at] for at in program.needed([last])))
-        windowed = with_windows(program)
+        windowed = replace(program, queries=tuple(with_window(one, window) for one in program.queries))
         if windowed == program:
             return None
         try:
@@ -141,12 +142,16 @@ def differing(case: cases.CaseFile, ways: Sequence[MicroBatching]) -> str | None
 
 
 def compare_with_windows(all_ways: bool) -> None:
-    outcomes = {}
+    wrong, compared = [], 0
     for path in PATHS:
-        ways = MICRO_BATCHINGS if all_ways else [some_ways(path)[len(path.name) % 2]]
-        outcomes[path] = differing(cases.load(path), ways)
-    assert [f"{path}: {wrong}" for path, wrong in outcomes.items() if wrong] == []
-    assert sum(wrong is not None for wrong in outcomes.values()) >= 450
+        number = crc32(path.stem.encode())
+        ways = MICRO_BATCHINGS if all_ways else [some_ways(path)[number % 2]]
+        for window in WINDOWS if all_ways else [WINDOWS[number // 2 % len(WINDOWS)]]:
+            diff = differing(cases.load(path), window, ways)
+            wrong += [f"{path}, {window}: {diff}"] if diff else []
+            compared += diff is not None
+    assert wrong == []
+    assert compared >= 650 * (len(WINDOWS) if all_ways else 1)
 
 
 def test_cases_with_windows_find_the_same_as_streams() -> None:

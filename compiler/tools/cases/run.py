@@ -372,9 +372,9 @@ def _as_stream(
     from neelc.tools.cases.streaming import RequiresSpark, stream_results
     from neelc.tools.cases.streaming.arrival import MICRO_BATCHINGS
 
-    is_partial = False
+    ways, is_partial = MICRO_BATCHINGS if ways is None else ways, False
     try:
-        for one in stream_results(ready.program, ready.tables, case.query, ways or MICRO_BATCHINGS):
+        for one in stream_results(ready.program, ready.tables, case.query, ways):
             is_partial |= one.expected is not None
             outcome = compare(expected if one.expected is None else as_expected(one.expected), one.found)
             if not outcome.passed:

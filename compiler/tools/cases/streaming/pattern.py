@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -15,19 +16,21 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.engines.reference import Tables
-from neelc.ir.expressions import Aggregate, Expr, Function
-from neelc.ir.node import walk
-from neelc.ir.program import Match
+from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Function, Literal, Variable
+from neelc.ir.node import Node, walk
+from neelc.ir.program import Column, Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
-from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
-from neelc.pattern.plan.columns import EVENT, EventColumn, unit_of, width_of
+from neelc.pattern.plan.columns import EVENT, EventColumn, width_of
 from neelc.pattern.plan.columns import NUMBER as AS_NUMBER
+from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_imprecise, streamed_pattern
-from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.plan.kernel_plan import START, KernelPlan
+from neelc.rows.plan.conditions import changed
 from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.columns import Ints
 from neelc.runtime.kernels.confidence.stream import ImpreciseStream
+from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Tally
 from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.program import (
@@ -37,15 +40,16 @@ from neelc.runtime.program import (
     StreamedImprecise,
     VariableOutput,
 )
-from neelc.runtime.reference import read
+from neelc.runtime.reference import Result, read
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import is_member
-from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, nanoseconds
+from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, moment, nanoseconds
 from neelc.runtime.reference.question import condition, holds
 from neelc.runtime.reference.results import ResultRow, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.streaming import StreamKernel
-from neelc.runtime.values.order import comparable
+from neelc.runtime.values.order import comparable, extreme
+from neelc.scalar.type_of import type_of
 from neelc.tools.cases.streaming.arrival import (
     FARTHEST,
     Batches,
@@ -68,9 +72,6 @@ class PatternCase:
     @classmethod
     def of(cls, plan: StreamPlan, tables: Tables) -> PatternCase:
         query = plan.planned.query
-        if plan.counted is not None:  # in process, the matches are enumerated
-            planned = kernel_plan(query, partition_keys(query), unit_of(query))
-            plan = StreamPlan(planned, streamed_groups(planned))
         events = list(read(query, tables, {}))
         run = cls(plan, events, list(later(plan.planned, query, events)))
         if any(abs(start) >= FARTHEST for start in run.starts):
@@ -90,10 +91,23 @@ class PatternCase:
         """The rows that come out, if the events come this way."""
         declared = declared_delay(self.query.streams, LENGTHS[self.plan.planned.plan.unit])
         batches = way.batches(self.starts, declared, len(self.more))
-        found = [row for rows in self._bucket_rows(batches) for row in rows]
-        return StreamResult(way, result(self.query, found))
+        if self.plan.counted is None:
+            found = [row for rows in self._rows(batches) for row in rows]
+            return StreamResult(way, result(self.query, found))
+        columns = tuple(Column(output.name, output.type) for output in self.query.outputs)
+        return StreamResult(way, Result(columns, list(self._counted(self.plan.counted, batches))))
 
-    def _bucket_rows(self, batches: Batches) -> Iterator[list[ResultRow]]:
+    def _counted(self, counted: AggregatePlan, batches: Batches) -> Iterator[tuple[object, ...]]:
+        """The rows of aggregates over matches that are counted."""
+        planned = self.plan.planned
+        table = event_table(planned, planned.program, self.query, self.events)
+        table = with_outputs(planned, self.query, table, self.events)
+        bucket = StreamedBucket(GroupedStream(streamed_groups(planned)))
+        for results in bucket.calls(table, NUMBER, batches):
+            for group in (row for batch in results for row in batch.to_pylist()):
+                yield tuple(group_value(counted, group, one.expression) for one in self.query.outputs)
+
+    def _rows(self, batches: Batches) -> Iterator[list[ResultRow]]:
         planned, every = self.plan.planned, [*self.events, *self.more]
         is_grouped = self.query.distinct or self.query.aggregated
         program = with_numbers(planned) if is_grouped else numbered(planned.program)
@@ -317,6 +331,44 @@ def bound(output: VariableOutput, value: Any, events: Sequence[ReferenceEvent]) 
             for inner in sorted(output.inner, key=lambda inner: str(inner.variable))
         }
     return events[value[NUMBER]]
+
+
+def group_value(counted: AggregatePlan, group: Mapping[str, Any], expression: Expr) -> object:
+    """What RETURN has for a group whose matches are counted."""
+    planned = counted.planned
+    tallies: dict[Node, Tally] = {one.node: one.tally for one in counted.tallied}
+
+    def change(node: Node) -> Node | None:
+        if isinstance(node, Expr) and node in tallies:
+            return Literal(united(tallies[node], [group]), type_of(node))
+        match node:
+            case Attribute(Variable(name), type=type) | EventTime(Variable(name), type=type):
+                field = planned.field(node, name)
+                value = group[planned.struct(name)][field]
+                if field == START:
+                    value = moment(value * LENGTHS[planned.plan.unit], planned.query.clock)
+                return Literal(value, type)
+        return None
+
+    return evaluate(changed(expression, change), EvaluationContext({}))
+
+
+def united(tally: Tally, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """What Spark makes of the parts of a tally."""
+    if tally.function == AVERAGE:
+        count = sum(row[f"{tally.name}_count"] for row in rows)
+        return sum(row[f"{tally.name}_sum"] for row in rows) / count if count else None
+    values = [row[tally.name] for row in rows if row[tally.name] is not None]
+    if tally.wide and (values or tally.function == COUNT):
+        return Decimal(sum(map(int, values)))
+    if tally.function == COUNT:
+        return int(sum(values))
+    if not values:
+        return None
+    if tally.function in (MIN, MAX):
+        return extreme(values, 1 if tally.function == MAX else -1)
+    assert tally.function == SUM
+    return sum(values) if isinstance(values[0], float) else int(sum(values))
 
 
 def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
