@@ -159,6 +159,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL4141": "a watermark on another column than the timestamp",
     "NEEL4142": "two watermarks of one stream",
     "NEEL4143": "streaming and bounded data in one query",
+    "NEEL4144": "a function that a query over a stream without end cannot call",
     "NEEL4136": "a SELECT that cannot run over streams without end",
     "NEEL4134": "rows of a stream that are not in the order of time",
     "NEEL4135": "the end of a stream without end",

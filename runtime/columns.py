@@ -200,15 +200,18 @@ def selected(batch: pa.RecordBatch, used: Sequence[str]) -> pa.RecordBatch:
     return batch.select(list(used))
 
 
-def combine(program: PatternProgram, parts: Sequence[pa.RecordBatch]) -> Columns:
-    """The columns of all parts, one after the other."""
-    selected(parts[0], names(program))
+def combine(
+    program: PatternProgram, parts: Sequence[pa.RecordBatch], used: tuple[str, ...] | None = None
+) -> Columns:
+    """The columns of all parts, one after the other: those that the program reads, or that are `used`."""
+    used = names(program) if used is None else used
+    selected(parts[0], used)
     try:
-        table = pa.Table.from_batches(parts).select(names(program)).combine_chunks()
+        table = pa.Table.from_batches(parts).select(used).combine_chunks()
     except pa.ArrowInvalid as error:  # nested text, whose type is not widened
         message = "a column of the rows that one key's window holds is larger than 2 GiB"
         raise KernelFailure(FailureDetails(MEMORY, message)) from error
-    return Columns({name: _one(table.column(name)) for name in names(program)}, table.schema)
+    return Columns({name: _one(table.column(name)) for name in used}, table.schema)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

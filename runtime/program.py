@@ -824,25 +824,42 @@ class Emission:
 
 MATCH_START, MATCH_END = "match_start", "match_end"
 
+MATCHES = "matches"
+"""The column of a group's matches: a list of structs."""
+
 
 @dataclass(frozen=True)
 class MatchValue:
-    """What a match has: the `column` of the event of a `variable`, NULL where that is absent; without a
-    variable, MATCH_START or MATCH_END."""
+    """What a match has: the `column` of the event of a `variable`, NULL where that is absent. Without a
+    variable, MATCH_START or MATCH_END; with `computed`, a column that does not fall from one time to the
+    next, what it is for that time."""
 
     column: str
     variable: EventName | None = None
+    computed: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of events that it is made of, but for their times."""
+        return (self.column,) if self.variable else (self.computed,) if self.computed else ()
 
 
 @dataclass(frozen=True)
 class MatchGrouping:
     """Matches with the same `values` belong together. The one at `time` is a time of the match, or the start
-    of one of its events: so a group has all its matches when a window has passed since then. Groups with
-    different values of `keys`, columns of the program, have none in common."""
+    of one of its events, or if groups `span` more than an instant, the last such time of the group: so a
+    group has all its matches when a window has passed since then. Groups with different values of `keys`,
+    columns of the program, have none in common."""
 
     values: tuple[MatchValue, ...]
     time: int
     keys: tuple[str, ...] = ()
+    span: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of events that it reads."""
+        return tuple(dict.fromkeys(column for value in self.values for column in value.columns))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from in_bridge import Way, as_table
 from pattern_examples import query
 
 from neelc.errors import NeelError
-from neelc.ir.expressions import Attribute, Variable
 from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
@@ -27,7 +26,7 @@ from neelc.runtime.reference import Tables, candidates, matches, read
 from neelc.runtime.reference.results import is_over_matches, result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.values.order import comparable
-from neelc.tools.cases.streaming.pattern import NUMBER, TYPES, raw_values, united
+from neelc.tools.cases.streaming.pattern import NUMBER, TYPES, group_value, raw_values, united
 
 Row = tuple[object, ...]
 Part = Mapping[str, Any]
@@ -95,13 +94,9 @@ def finished(match: Match, plan: AggregatePlan, rows: Sequence[Part]) -> list[Ro
 
 
 def group_values(match: Match, plan: AggregatePlan, row: Part) -> list[object]:
-    found = []
-    for output in match.outputs:
-        if isinstance(output.expression, Attribute):
-            assert isinstance(output.expression.event, Variable)
-            name = output.expression.event.name
-            found.append(row[plan.planned.struct(name)][plan.planned.field(output.expression, name)])
-    return found
+    """What Spark computes of the events that a group has in common."""
+    grouped = [output.expression for output in match.outputs if not is_over_matches(output.expression)]
+    return [group_value(plan, row, expression) for expression in grouped]
 
 
 def expected_rows(match: Match, tables: Tables) -> list[Row]:

@@ -20,7 +20,13 @@ from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
-from neelc.pattern.plan.emission import streamed_groups, streamed_imprecise, streamed_pattern
+from neelc.pattern.plan.emission import (
+    group_items,
+    streamed_groups,
+    streamed_imprecise,
+    streamed_pattern,
+    with_group_columns,
+)
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.columns import FIRST_TIME
@@ -172,8 +178,9 @@ class ReturnedRows:
 
 
 def stream_rows(match: Match, tables: Tables, how: Arrival) -> ReturnedRows:
-    """What RETURN DISTINCT, or RETURN with aggregates over enumerated matches, gives."""
-    planned = planned_for(match)
+    """What RETURN DISTINCT, or RETURN with aggregates over enumerated matches, gives. What Spark computes of
+    a list of matches, the reference does here."""
+    planned = with_group_columns(planned_for(match))
     program = with_numbers(planned)
     planned = replace(planned, program=program)
     stream = coming(match, tables, how, planned)
@@ -188,14 +195,16 @@ def stream_rows(match: Match, tables: Tables, how: Arrival) -> ReturnedRows:
         rows, memory = run_stream(kernel, table, stream.batches)
         found = [[binding_of(program, row, stream.events)] for row in rows]
     assert memory.is_empty, "what no row can need is forgotten"
-    made = [rows_of(match, [WeighedMatch(one, Fraction(1)) for one in bindings]) for bindings in found]
-    assert all(len(rows) == 1 for rows in made), "one row for each group"
-    return ReturnedRows([rows[0].values for rows in made], stream.on_time)
+    lists = [complete(planned, bindings) for bindings in found]
+    made = [rows_of(match, [WeighedMatch(one, Fraction(1)) for one in bindings]) for bindings in lists]
+    is_whole = all(item.value is not None for item in group_items(planned)) and not planned.residual
+    assert all(len(rows) == 1 for rows in made) or not is_whole, "one row for each group"
+    return ReturnedRows([row.values for rows in made for row in rows], stream.on_time)
 
 
 def counted_stream_rows(match: Match, plan: AggregatePlan, tables: Tables, how: Arrival) -> ReturnedRows:
     """What RETURN gives with aggregates over matches that are counted."""
-    planned = plan.planned
+    planned = with_group_columns(plan.planned)
     stream = coming(match, tables, how, planned)
     table = as_table(planned, planned.program, match, stream.events)
     table = with_outputs(planned, match, table, stream.events)
@@ -254,24 +263,42 @@ def weighed_stream(match: Match, tables: Tables, how: Arrival) -> tuple[Weighed,
 def emissions(query: Match, *batches: str) -> list[str]:
     """What comes out of each micro-batch: the events of matches in the order of time, `a1 b5 | a1 b6`."""
     planned = planned_for(query)
-    words = [[word for word in batch.split() if not word.startswith("@")] for batch in batches]
-    rows = [event_row(word) for batch in words for word in batch]
-    events = list(read(query, {"S": rows}, {}))
-    texts = [word for batch in words for word in batch]
+    texts, steps = batches_of(batches)
+    events = list(read(query, {"S": [event_row(text) for text in texts]}, {}))
     program = numbered(planned.program)
     streamed = streamed_pattern(replace(planned, query=replace(query, distinct=False), program=program))
     table = as_table(planned, program, query, events)
-    numbers, watermark, steps = iter(range(len(texts))), FIRST_TIME, []
-    for batch, own in zip(batches, words, strict=True):
-        marks = [int(word[1:]) for word in batch.split() if word.startswith("@")]
-        watermark = max([watermark, *marks])
-        steps.append(([next(numbers) for _ in own], watermark))
     found = []
     for step, _ in calls(PatternStream(streamed), table, steps):
         bindings = complete(planned, [binding_of(program, row, events) for row in step])
         matches = [in_order(set(bound_events(binding))) for binding in bindings]
         found.append(" | ".join(sorted(" ".join(texts[event.row] for event in one) for one in matches)))
     return found
+
+
+def group_sizes(query: Match, *batches: str) -> list[list[int]]:
+    """How many matches the groups have that come out of each micro-batch."""
+    planned = with_group_columns(planned_for(query))
+    program = with_numbers(planned)
+    planned = replace(planned, program=program)
+    texts, steps = batches_of(batches)
+    events = list(read(query, {"S": [event_row(text) for text in texts]}, {}))
+    table = with_outputs(planned, query, as_table(planned, program, query, events), events)
+    kernel = GroupedStream(streamed_groups(planned))
+    return [sorted(len(group["matches"]) for group in step) for step, _ in calls(kernel, table, steps)]
+
+
+def batches_of(batches: Sequence[str]) -> tuple[list[str], list[tuple[list[int], int]]]:
+    """The words of all events, and the numbers of those in each micro-batch, with the watermark before it."""
+    texts: list[str] = []
+    watermark, steps = FIRST_TIME, []
+    for batch in batches:
+        own = [word for word in batch.split() if not word.startswith("@")]
+        marks = [int(word[1:]) for word in batch.split() if word.startswith("@")]
+        watermark = max([watermark, *marks])
+        steps.append((list(range(len(texts), len(texts) + len(own))), watermark))
+        texts += own
+    return texts, steps
 
 
 def event_row(word: str) -> dict[str, object]:

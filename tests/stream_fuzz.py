@@ -116,7 +116,8 @@ def check_rows(number: int, tally: Tally) -> None:
     if kind == 0:
         text = counted_text(chance)
         singles = re.findall(r"\b[ABC] ([abcd])\b", text) or ["a"]
-        returned = f"WITHIN {chance.choice((3, 6, 20))} RETURN {chance.choice(singles)}.ts AS time, "
+        time = grouped_time(f"{chance.choice(singles)}.ts", chance)
+        returned = f"WITHIN {chance.choice((3, 6, 20))} RETURN {time} AS time, "
         match = counted_query(re.sub(r" (WITHIN \d+( EVENTS)?)? RETURN ", f" {returned}", text))
         samples = [{"S": counted_events(chance)} for _ in range(2)]
     else:
@@ -151,24 +152,44 @@ def returned_rows(match: Match, tables: Tables, how: Arrival) -> Iterator[tuple[
 def check_returned(match: Match, made: ReturnedRows, what: str) -> None:
     with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
         expected = [row.values for row in rows_of(match, find_matches(match, made.events))]
-    if difference := difference_of(made.rows, expected):
+    if difference := difference_of(*(list(map(_in_no_order, rows)) for rows in (made.rows, expected))):
         raise Different(f"{what}: {difference}")
+
+
+def _in_no_order(row: tuple[object, ...]) -> tuple[object, ...]:
+    """The row, with what collect_list and collect_set give in one order: they have none."""
+    return tuple(sorted(map(repr, value)) if isinstance(value, list) else value for value in row)
+
+
+TIMES = (
+    "{0} DIV 5", "floor({0} / 4)", "{0} - {0} % 6", "{0} - pmod({0}, 7)", "({0} + 2) DIV 10 * 10",
+    "{0} * 3 DIV 7", "date_trunc('second', timestamp_millis({0} * 300))",
+    "unix_seconds(timestamp_millis({0} * 400)) - 1",
+    "to_date(timestamp_seconds({0} * 30000))",
+)  # fmt: skip
+"""Times that do not fall while time goes on."""
+
+
+def grouped_time(time: str, chance: Random) -> str:
+    """A time to group by: every other one is computed."""
+    return chance.choice(TIMES).format(time) if chance.random() < 0.5 else time
 
 
 def returning(found: Sample, chance: Random, aggregated: bool) -> Match | None:
     """The query with another RETURN; None if it cannot be."""
     singles = [one.name for one in seen_in(found.query.pattern) if not one.is_list and not one.inner]
     time = chance.choice(["match_start", "match_end", *(f"{name}.ts" for name in singles)])
-    items = [f"{time} AS time"]
+    items = [f"{grouped_time(time, chance)} AS time"]
+    values = ("{0}.id", "{0}.x", "{0}.id", "{0}.x", "{0}.x * 2", "coalesce({0}.x, 0)", "{0}.x + {1}.x")
     items += [
-        f"{name}.{chance.choice(['id', 'x'])} AS v{n}"
+        f"{chance.choice(values).format(name, chance.choice(singles))} AS v{n}"
         for n, name in enumerate(singles[: chance.randrange(3)])
     ]
     if aggregated:
-        values = [f"{name}.x" for name in singles] or ["match_start"]
-        functions = ("count(*)", "sum({})", "max({})", "count(DISTINCT {})", "collect_set({})")
+        numbers = [f"{name}.x" for name in singles] or ["match_start"]
+        functions = ("count(*)", "sum({})", "max({})", "count(DISTINCT {})", "collect_set({})", "stddev({})")
         items += [
-            f"{chance.choice(functions).format(chance.choice(values))} AS t{n}"
+            f"{chance.choice(functions).format(chance.choice(numbers))} AS t{n}"
             for n in range(chance.choice([1, 2]))
         ]
     text = f"PATTERN A a RETURN {'' if aggregated else 'DISTINCT '}{', '.join(items)};"

@@ -32,6 +32,7 @@ WITHOUT_CASE = {
     "NEEL4140": "it is in the schema of the DataFrame; tests/spark/test_streaming_frames.py has some.",
     "NEEL4141": "the message says which; tests/spark/test_streaming_frames.py has some.",
     "NEEL4142": "the message says which; tests/spark/test_streaming_frames.py has some.",
+    "NEEL4144": "the message says which, and what to do; tests/test_streams.py has one.",
     "NEEL4143": "the message says which; tests/spark/test_streaming_frames.py has some.",
     "NEEL4136": "over streams without end only; tests/test_algebra_streams.py has some.",
     "NEEL4134": "of MATCH_RECOGNIZE over a streaming DataFrame; tests/test_row_streams.py has some.",

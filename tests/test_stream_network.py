@@ -333,6 +333,23 @@ def test_match_recognize_reads_aggregates_by_the_time_of_their_groups() -> None:
         network(counts, TREND.format("Counts", "x"))
 
 
+def test_rows_of_a_span_of_time_are_not_read() -> None:
+    """A row for every ten seconds begins up to ten seconds before it is known, and its `at` is no time."""
+    span, last = "a.t - pmod(a.t, 10) AS at", "PATTERN SEQ(Once p, C c) WITHIN 9 SECONDS RETURN c.t"
+    with pytest.raises(UnsupportedNetwork, match="`Once` has rows of a span of time"):
+        network(ONCE.format(f"a.x AS x, {span}"), last)
+    counts = f"CREATE QUERY Counts AS PATTERN SEQ(A a, B b) WITHIN 5 SECONDS RETURN count(*) AS x, {span}"
+    with pytest.raises(UnsupportedNetwork, match="by `at`"):
+        network(counts, TREND.format("Counts", "at"))
+
+
+def test_enumerated_matches_are_aggregated_by_the_last_query_only() -> None:
+    read = "PATTERN SEQ(Pair p, C c) WITHIN 9 SECONDS RETURN c.t AS at, stddev(p.x) AS x"
+    assert network(PAIR, read).queries[-1].name is None
+    with pytest.raises(UnsupportedNetwork, match="reading aggregates over matches that are enumerated"):
+        network(PAIR, f"CREATE QUERY Counts AS {read}", TREND.format("Counts", "at"))
+
+
 WEIGHED = (
     "CREATE QUERY W AS PATTERN SEQ(E e, {0}F f) FROM I WITHIN 4 SECONDS"
     " RETURN e.x AS x, f.id AS id, match_end"

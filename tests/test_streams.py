@@ -4,22 +4,34 @@ sure; what no later match can need is forgotten."""
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 from generate.stream_networks import STREAM, tables
 from in_kernel import planned_for
 from in_network import bound_script
-from in_stream import Arrival, emissions, event_row, stream_rows
+from in_stream import Arrival, arrival, emissions, event_row, group_sizes, stream_rows
 from kernel_fuzz import Tally
 from pattern_examples import LASTING, query
-from stream_fuzz import check_imprecise, check_pair, check_partial, check_rows, run_round
+from stream_fuzz import (
+    check_imprecise,
+    check_pair,
+    check_partial,
+    check_returned,
+    check_rows,
+    run_round,
+)
 from sure_fuzz import check_number
 
-from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState
-from neelc.pattern.plan.emission import streamed_groups, streamed_pattern
+from neelc.ir.expressions import Aggregate
+from neelc.ir.node import Node, map_children
+from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, UncallableFunction
+from neelc.pattern.plan.emission import streamed_groups, streamed_pattern, with_group_columns
 from neelc.runtime.failures import KernelFailure
+from neelc.runtime.kernels import grouped_stream
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.reference import Tables
 from neelc.runtime.streaming import StreamMemory, StreamProgram, WatermarkMove, called
@@ -166,6 +178,49 @@ def test_groups_have_all_matches_of_their_window() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("items", "batches", "expected"),
+    [
+        # When a window has passed since the last time of the group.
+        ("a.ts DIV 10 AS t", ["A1 B2 A9 B11", "@17", "@18", "@99"], [[], [], [2], []]),
+        ("match_start DIV 10 AS t", ["A1 B2 A9 B11 A10 B12", "@18", "@27", "@28"], [[], [3], [], [2]]),
+        ("match_end DIV 10 AS t", ["A1 B2 A9 B10", "@18", "@28"], [[], [1], [2]]),
+        ("b.ts DIV 10 AS t", ["A5 B9 A6", "@8 B10", "@17", "@18", "@28"], [[], [], [], [2], [2]]),
+        # An exact time says more than a span of it.
+        ("a.ts DIV 10 AS t, a.ts AS own", ["A1 B2 B3", "@9", "@10"], [[], [], [2]]),
+        # What came first is needed until then.
+        ("a.ts DIV 100 AS t", ["A1 B2", "@50 A51", "@60 B61", "@107", "@108"], [[], [], [], [], [1]]),
+        ("a.ts DIV 100 AS t", ["A1", "@8 B9", "@98 A99", "B100", "@108"], [[], [], [], [], [2]]),
+    ],
+)  # fmt: skip
+def test_when_groups_by_a_computed_time_come(
+    items: str, batches: list[str], expected: list[list[int]]
+) -> None:
+    match = query(f"SEQ(A a, B b) WITHIN 9 RETURN {items}, stddev(b.x) AS s")
+    assert group_sizes(match, *batches) == expected
+
+
+def test_groups_come_in_several_batches() -> None:
+    match = query("SEQ(A a, B b) WITHIN 9 RETURN a.ts, stddev(b.x) AS s")
+    with patch.object(grouped_stream, "ROWS_IN_BATCH", 2):
+        found = group_sizes(match, "A1 A2 B3 A4 B5 B6 A7 B8", "@90")
+    assert found == [[], [1, 3, 4, 4]]
+
+
+def test_matches_of_a_group_are_kept_apart_by_what_spark_computes() -> None:
+    """`a.x + b.x` belongs to two events: a list has all of a time, and Spark makes several of it."""
+    match = query("SEQ(A a, B b) WITHIN 9 RETURN a.ts, a.n + b.ts DIV 5 AS v, count(*) AS n")
+    found = stream_rows(match, events("A1 B2 B3 B6"), ONE_BY_ONE).rows
+    assert sorted(found, key=str) == [(1, 1, 2), (1, 2, 1)]
+
+
+def test_conditions_that_spark_checks_come_before_aggregates() -> None:
+    match = query("SEQ(A a, B+ b[]) WHERE size(collect_list(b[].ts)) = 2 WITHIN 9 RETURN a.ts, count(*) AS n")
+    assert planned_for(match).residual
+    found = stream_rows(match, events("A1 B2 B3 A20 B21"), ONE_BY_ONE).rows
+    assert [(time, int(str(n))) for time, n in found] == [(1, 1)]
+
+
 # A match is neither emitted before it is sure nor later: tests/sure_fuzz.py.
 
 
@@ -184,15 +239,16 @@ def test_random_matches_are_emitted_when_they_are_sure() -> None:
     ("text", "what"),
     [
         ("SEQ(A a, B b) WITHIN 9 RETURN DISTINCT a.id", "it has no time"),
-        ("SEQ(A a, B b) WITHIN 9 RETURN DISTINCT match_start, a.x + b.x AS s", "`a.x + b.x` is neither"),
+        ("SEQ(A a, B b) WITHIN 9 RETURN DISTINCT match_start, a.x + b.x AS s", "`a.x + b.x` does not"),
+        ("SEQ(A a, B b) WITHIN 9 RETURN DISTINCT a.ts % 60 AS s", "`a.ts % 60` does not come again"),
         ("SEQ(A a, B b) WITHIN 9 EVENTS RETURN DISTINCT a.ts", "WITHIN counts EVENTS"),
-        ("SEQ(A a, B+ b[]) WITHIN 9 RETURN DISTINCT a.ts, count(b[]) AS n", "`count(b[])` is neither"),
-        ("OR(A a, B b) WITHIN 9 RETURN DISTINCT a.ts", "it has no time"),
+        ("SEQ(A a, B+ b[]) WITHIN 9 RETURN DISTINCT a.ts, count(b[]) AS n", "`count(b[])` does not"),
+        ("OR(A a, B b) WITHIN 9 RETURN DISTINCT a.ts", "not every match has `a`"),
     ],
 )
 def test_distinct_rows_that_could_always_come_again_are_refused(text: str, what: str) -> None:
     with pytest.raises(EndlessGroups, match="RETURN DISTINCT") as refused:
-        streamed_pattern(planned_for(query(text)))
+        streamed_pattern(with_group_columns(planned_for(query(text))))
     assert what in refused.value.what
     assert "match_start" in str(refused.value.hint)
 
@@ -203,11 +259,43 @@ def test_distinct_rows_that_could_always_come_again_are_refused(text: str, what:
         "SEQ(A a, B b) WITHIN 9 RETURN count(*) AS n",
         "SEQ(A a, B b) WITHIN 9 RETURN a.id, count(*) AS n",
         "OR(A a, B b) WITHIN 9 RETURN a.ts, count(*) AS n",
+        "OR(A a, B b) WITHIN 9 RETURN a.ts DIV 10, count(*) AS n",
+        "SEQ(A a, B b) WITHIN 9 RETURN a.ts % 10 AS t, count(*) AS n",
+        "SEQ(A a, B b) WITHIN 9 RETURN a.ts - b.ts AS t, count(*) AS n",
     ],
 )
 def test_groups_that_are_never_complete_are_refused(text: str) -> None:
     with pytest.raises(EndlessGroups, match="would never be complete"):
-        streamed_groups(planned_for(query(text)))
+        streamed_groups(with_group_columns(planned_for(query(text))))
+
+
+def test_collapsed_rows_are_grouped_by_single_events() -> None:
+    text = "SEQ(A+ a[], B b, C+ c[]) WITHIN 9 RETURN COLLAPSED {} AS t, max(count(c[])) AS n"
+    with pytest.raises(EndlessGroups, match="cannot be grouped by the time of the match"):
+        streamed_groups(planned_for(query(text.format("match_start"))))
+    match = query(text.format("b.ts"))
+    for seed in range(40):
+        check_returned(match, stream_rows(match, collapsed_events(seed), arrival(seed)), f"{seed}")
+
+
+def collapsed_events(seed: int) -> Tables:
+    chance = Random(seed)
+    times = [chance.randrange(30) for _ in range(9)]
+    return {"S": [event_row(f"{chance.choice('ABC')}{time}") for time in times]}
+
+
+def test_a_function_cannot_be_called_for_each_match_of_a_list() -> None:
+    match = query("SEQ(A a, B+ b[]) WITHIN 9 RETURN a.ts, max(sum(b[].x)) AS n")
+
+    def registered(node: Node) -> Node:
+        if isinstance(node, Aggregate) and node.name == "sum":
+            return replace(node, name="mine", function=len)
+        return map_children(node, registered)
+
+    outputs = tuple(map(registered, match.outputs))
+    planned = replace(planned_for(match), query=replace(match, outputs=outputs))  # type: ignore[arg-type]
+    with pytest.raises(UncallableFunction, match="cannot be called for each match of a list"):
+        streamed_groups(planned)
 
 
 def test_collapsed_lists_alone_are_refused() -> None:

@@ -18,12 +18,11 @@ from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.estimate import Estimate
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
-from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.emission import StreamPlan, group_time
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
 from neelc.rows.plan.streams import decided_when, kept_rows
 from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
-from neelc.runtime.reference.results import is_over_matches
 
 Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
@@ -112,10 +111,9 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     A match is sure when WITHIN has passed: up to 1 HOUR after its last event, as the watermark counts.
     """
     if isinstance(plan.streamed, StreamedGroups):
-        grouped = [output.name for output in query.outputs if not is_over_matches(output.expression)]
-        time, window = grouped[plan.streamed.grouping.time], query.within
         row = "A row, of all matches that are equal," if plan.streamed.distinct else "A group"
-        return f"{row} is complete when the watermark reaches its {time}{f' + {window}' if window else ''}."
+        window = f" + {query.within}" if query.within else ""
+        return f"{row} is complete when the watermark reaches {_group_end(query, plan)}{window}."
     if isinstance(plan.streamed, StreamedImprecise):
         return _emitted_imprecise(query, plan.streamed)
     emission = plan.streamed.emission
@@ -130,6 +128,13 @@ def emitted(query: Match, plan: StreamPlan) -> str:
         return "A match is sure when the watermark reaches its end."
     events = [_first(group) for group in emission.before]
     return f"A match is sure when the watermark reaches {' and '.join(events)}."
+
+
+def _group_end(query: Match, plan: StreamPlan) -> str:
+    item = group_time(plan.planned)
+    assert item is not None, "a group that is never complete is refused"
+    name = next(output.name for output in query.outputs if output.expression == item.expression)
+    return f"the last time with its {written(name)}" if item.last else f"its {written(name)}"
 
 
 ALONE = "A match is one event: it leaves in the micro-batch in which that comes."
@@ -153,6 +158,8 @@ def _kept(query: Match, plan: StreamPlan, keys: list[str]) -> str:
         return (
             f"The last events{each}, as many as a match may hold: {query.within}. A key is never forgotten."
         )
+    if isinstance(plan.streamed, StreamedGroups) and plan.streamed.grouping.span:
+        return f"Events{each} of groups that are not complete, and of {query.within} before them."
     times = plan.streamed.windows_kept
     how = "" if times == 1 else f", {times} times: matches, or what spoils them, may lie that far back"
     return f"Events{each} until the watermark is later by WITHIN ({query.within}){how}."
@@ -163,8 +170,11 @@ def _state(query: Match, plan: StreamPlan, estimate: Estimate, statistics: Stati
     share = min(1.0, plan.streamed.windows_kept * setting.window / setting.duration)
     events, bytes = estimate.rows_sorted * share, estimate.bytes_shuffled * share
     star = "*" if any(fact.origin == "assumed" for fact in estimate.facts) else ""
+    is_span = isinstance(plan.streamed, StreamedGroups) and plan.streamed.grouping.span
+    more = f" for each {query.within}" if is_span else ""
     return (
-        f"About {numbers.amount(events)} events{star}, {numbers.size(bytes)}{star}, in all buckets together."
+        f"About {numbers.amount(events)} events{star}, {numbers.size(bytes)}{star}{more}, in all buckets "
+        "together."
     )
 
 

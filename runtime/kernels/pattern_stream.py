@@ -32,6 +32,7 @@ from neelc.runtime.columns import (
     earlier,
     names,
     numbers,
+    selected,
 )
 from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
@@ -41,6 +42,7 @@ from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.program import (
     MATCH_START,
     Emission,
+    MatchGrouping,
     MatchValue,
     PatternProgram,
     StreamedPattern,
@@ -78,7 +80,7 @@ class PatternStream:
         if not kept and not rows:
             return StreamStep((), StreamMemory({}, emitted.tables(move.now)), emitted.wake())
         with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows)
+            known = known_events(self.program, kept, rows, self.streamed.distinct)
             results = list(self._results(known, move, emitted))
             left = known.rows(_needed(self.streamed, known, move.now))
         tables = {EVENTS: left.batches(), **emitted.tables(move.now)}
@@ -201,12 +203,15 @@ def _typed(array: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 def known_events(
-    program: PatternProgram, kept: Sequence[pa.RecordBatch], new: Sequence[pa.RecordBatch]
+    program: PatternProgram,
+    kept: Sequence[pa.RecordBatch],
+    new: Sequence[pa.RecordBatch],
+    grouping: MatchGrouping | None = None,
 ) -> KnownEvents:
-    """All events, in order."""
-    used = list(names(program))
-    parts = [batch.select(used) for batch in (*kept, *new)]
-    columns = combine(program, parts)
+    """All events, in order, with what matches are grouped by."""
+    used = tuple(dict.fromkeys((*names(program), *(grouping.columns if grouping else ()))))
+    parts = [selected(batch, used) for batch in (*kept, *new)]
+    columns = combine(program, parts, used)
     count = len(columns.start)
     is_new = np.arange(count) >= sum(part.num_rows for part in kept)
     key = key_codes([columns.arrays[name] for name in program.keys], count)
@@ -215,11 +220,15 @@ def known_events(
 
 
 class EventStream:
-    """A kernel for streams that keeps events, and nothing else."""
+    """A kernel for streams that keeps events, and nothing else: with what it groups by, if it does."""
 
     @property
     def program(self) -> PatternProgram:
         raise NotImplementedError
+
+    @property
+    def grouping(self) -> MatchGrouping | None:
+        return None
 
     def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
         """What is sure now, and was not before."""
@@ -240,7 +249,7 @@ class EventStream:
         if not kept and not rows:
             return StreamStep()
         with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows)
+            known = known_events(self.program, kept, rows, self.grouping)
             results = list(self.results(known, move))
             left = known.rows(self.needed(known, move.now))
         wake = self.wake(left, move.now) if len(left.columns.start) else None
@@ -436,12 +445,19 @@ def _match_value(value: MatchValue, piece: Piece, columns: Columns) -> pa.Array:
     count = count_of(piece)
     is_start = value.column == MATCH_START
     found = np.full(count, LAST_TIME if is_start else FIRST_TIME, dtype=np.int64)
+    if value.computed is not None:
+        times = group_times(columns.arrays[value.computed])
+    else:
+        times = columns.start if is_start else columns.end
     for row, event in _events(piece):
-        if is_start:
-            _fold(np.minimum, found, row, columns.start[event])
-        else:
-            _fold(np.maximum, found, row, columns.end[event])
+        _fold(np.minimum if is_start else np.maximum, found, row, times[event])
     return pa.array(found)
+
+
+def group_times(array: pa.Array) -> Ints:
+    """Times that are computed; what has none is later than all others."""
+    filled = array.cast(pa.int64()).fill_null(LAST_TIME)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _unsigned(array: pa.Array) -> pa.Array:
@@ -487,7 +503,7 @@ class EmittedRows:
 
     def _time(self, batch: pa.RecordBatch) -> Ints:
         assert self.streamed.distinct is not None
-        return np.asarray(batch.column(self.streamed.distinct.time).to_numpy(zero_copy_only=False))
+        return group_times(batch.column(self.streamed.distinct.time))
 
     @property
     def _window(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,56 @@ def test_groups_leave_when_they_are_complete(clicks: StreamedFiles) -> None:
     assert clicks.come((103, "Cart", 1), (160, "Cart", 1), (161, "Cart", 1)) == []
     assert clicks.come((170, "Other", 7)) == [(1, 100, 3, 160)]
     assert clicks.come((999, "Other", 7)) == []
+
+
+ENUMERATED = f"""{CLICKS}PATTERN SEQ(Home h, Cart+ c[]) WHERE [user] AND size(collect_list(c[].ts)) < 3
+  WITHIN 1 MINUTE
+  RETURN avg(count(c[])) AS length, h.user, h.ts DIV 100 AS t, c[last].ts % 2 AS odd, count(*) AS n,
+    count(DISTINCT c[1].ts) AS firsts, collect_set(h.ts) AS homes, max(match_end - h.ts) AS longest;"""
+"""All that Spark does with lists of matches: conditions, groups, aggregates."""
+
+
+def test_matches_of_a_group_are_enumerated(clicks: StreamedFiles) -> None:
+    clicks.start(ENUMERATED)
+    assert clicks.come((100, "Home", 1), (101, "Cart", 1), (102, "Home", 2)) == []
+    assert clicks.come((103, "Cart", 1), (160, "Cart", 1), (161, "Cart", 2)) == []
+    assert clicks.come((268, "Other", 7)) == []  # the watermark is at 258: not yet 199 + 60
+    # Of 101, 103 and 160: two alone and one list end in an odd time, one alone and two lists in an even one.
+    assert clicks.come((269, "Other", 7)) == [
+        (1.0, 2, 1, 1, 1, 1, [102], 59),
+        (4 / 3, 1, 1, 1, 3, 2, [100], 3),
+        (5 / 3, 1, 1, 0, 3, 3, [100], 60),
+    ]
+    assert clicks.come((999, "Other", 7)) == []
+    assert clicks.last_metric("kept") == 0
+
+
+HOURS = """CREATE STREAM Clicks (ts TIMESTAMP, page STRING, user INT)
+  TIMESTAMP BY ts TYPE BY page WATERMARK 10 SECONDS;
+PATTERN SEQ(Home h, Cart c) WHERE [user] WITHIN 1 MINUTE
+RETURN date_trunc('hour', h.ts) AS hour, count(*) AS n, min(c.ts) AS first;"""
+
+
+def test_groups_of_an_hour_leave_when_it_has_passed(spark: Any, tmp_path: Path) -> None:
+    clicks = StreamedFiles(spark, tmp_path, "Clicks", "ts TIMESTAMP, page STRING, user INT")
+    hour, later = (datetime.fromisoformat(f"2024-03-31T{n:02}:00:00") for n in (0, 1))
+
+    def at(time: str, page: str, user: int) -> tuple[str, str, int]:
+        return f"2024-03-31T{time}Z", page, user
+
+    clicks.start(HOURS)
+    try:
+        assert clicks.come(at("00:00:00", "Home", 1), at("00:00:09", "Cart", 1)) == []
+        assert clicks.come(at("00:59:59.999999", "Home", 2), at("01:00:00", "Home", 3)) == []
+        clicks.query.stop()
+        clicks.start(HOURS)
+        assert clicks.come(at("01:00:30", "Cart", 2), at("01:00:31", "Cart", 3)) == []
+        assert clicks.come(at("01:01:09", "Other", 7)) == []
+        found = clicks.come(at("01:01:10", "Other", 7))
+        assert found == [(hour, 2, hour + timedelta(seconds=9))]
+        assert clicks.come(at("03:00:00", "Other", 7)) == [(later, 1, later + timedelta(seconds=31))]
+    finally:
+        clicks.stop()
 
 
 def test_distinct_rows_leave_once(clicks: StreamedFiles) -> None:

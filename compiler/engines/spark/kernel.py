@@ -200,13 +200,13 @@ def aggregate_relations(
     items: Items = tuple((_united(one), one.tally.name) for one in plan.tallied)
     yield Let(
         added,
-        AggregateRows(parts, group_items(query, plan, parts), items),
+        AggregateRows(parts, grouped_items(query, plan, parts), items),
         "The parts of each group, added up.",
     )
     yield tallied_results(query, plan, added, name)
 
 
-def group_items(query: Match, plan: AggregatePlan, parts: str) -> Items:
+def grouped_items(query: Match, plan: AggregatePlan, parts: str) -> Items:
     """What matches are grouped by, computed of their `parts`."""
     planned = plan.planned
     matches = MatchRelation(parts, query, planned.plan.unit, planned.struct, planned.field, frozenset())

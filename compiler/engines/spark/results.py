@@ -90,7 +90,8 @@ class CurrentIndex:
 class MatchLayout:
     """How a match is laid out. A variable has the column `struct`: the struct of its event, or the array of
     those of its events, or of the structs of its iterations, which have a struct for each variable of the
-    closure's body (`closures`). `absent` are variables whose column may be NULL."""
+    closure's body (`closures`). `absent` are variables whose column may be NULL. Where the match itself is a
+    struct, `match` is the text of it."""
 
     unit: str
     struct: Callable[[str], str]
@@ -98,6 +99,7 @@ class MatchLayout:
     inner: InnerField
     absent: frozenset[EventName] = frozenset()
     closures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    match: str = ""
 
     def event(self, reference: EventRef, current: CurrentIndex | None = None) -> str:
         """What a reference reaches: a struct, or an array if it is one of all elements.
@@ -109,7 +111,8 @@ class MatchLayout:
         """
         match reference:
             case Variable(name):
-                return identifier(self.struct(name))
+                column = self.struct(name)
+                return literals.field(self.match, column) if self.match else identifier(column)
             case LambdaElement(_, name):
                 return name
             case InnerVariable(base, name):
@@ -687,8 +690,9 @@ class MatchRelation:
     """A relation of matches: a struct for each variable, an array of structs for each list, and `match_start`
     and `match_end` as numbers of `unit`.
 
-    `struct`, `field`, `inner` and `absent` are those of a `MatchLayout`. With `weighed` matches the column
-    `confidence` is there, too.
+    `struct`, `field`, `inner`, `absent` and `match` are those of a `MatchLayout`. With `weighed` matches the
+    column `confidence` is there, too. With `listed`, a row has the matches of a group as a list of that name,
+    and `match` is the first of them.
     """
 
     name: str
@@ -700,6 +704,8 @@ class MatchRelation:
     inner: InnerField = no_inner
     weighed: bool = False
     called: Columns = dataclasses.field(default_factory=dict)
+    match: str = ""
+    listed: str = ""
 
     def sql(self, expression: Expr) -> str:
         """The text of what RETURN has, or of a condition on complete matches."""
@@ -712,17 +718,73 @@ class MatchRelation:
     @property
     def _layout(self) -> MatchLayout:
         closures = closures_of(self.query.pattern)
-        return MatchLayout(self.unit, self.struct, self.field, self.inner, self.absent, closures)
+        return MatchLayout(self.unit, self.struct, self.field, self.inner, self.absent, closures, self.match)
 
     def _property(self, node: Expr) -> str | None:
         match node:
             case MatchProperty(name) if bare(name).lower() == "confidence":
                 return "confidence" if self.weighed else "1.0D"
             case MatchProperty(name):
-                return as_time(bare(name).lower(), self.unit, self.query.clock)
+                column = bare(name).lower()
+                number = quoted_field(self.match, column) if self.match else column
+                return as_time(number, self.unit, self.query.clock)
             case AggregateOfList() if node in self.called:
                 return identifier(self.called[node])
+            case AggregateOfList() if self.listed:
+                return self._over_matches(node)
         return None
+
+    def _over_matches(self, aggregate: AggregateOfList) -> str:
+        """An aggregate over the matches of a list."""
+        argument = aggregate.argument
+        if argument is None:
+            return f"CAST(array_size({self.listed}) AS BIGINT)"
+        values = f"transform({self.listed}, {ONE_MATCH} -> {self.each.sql(argument)})"
+        type = type_of(argument, inside_aggregate=True)
+        return over_list(aggregate.name, ListValues(values, type), aggregate.type, aggregate.distinct)
+
+    @property
+    def each(self) -> MatchRelation:
+        """Any match of the list, where a lambda has a name for it."""
+        return replace(self, match=ONE_MATCH, listed="")
+
+
+ONE_MATCH = "m"
+"""A match of a list, in lambdas: none of those that are inside of them has this name."""
+
+
+def listed_results(
+    matches: MatchRelation, residual: tuple[Expr, ...], apart: tuple[Expr, ...], taken: set[str], name: str
+) -> Iterator[Let]:
+    """The relations that make the result out of groups of matches, each a row with the list of its matches,
+    which are `apart` by more than what is equal there. Nothing is grouped, so this can follow a stateful
+    operator."""
+    if residual:
+        complete, met = free("complete", taken), free("met", taken)
+        condition = " AND ".join(f"({matches.each.sql(conjunct)})" for conjunct in residual)
+        kept = f"filter({matches.listed}, {ONE_MATCH} -> {condition})"
+        comment = "Conditions on complete matches."
+        yield Let(complete, SelectColumns(matches.name, ((kept, matches.listed),)), comment)
+        yield Let(met, Where(complete, f"array_size({matches.listed}) > 0"), "Groups that have matches.")
+        matches = replace(matches, name=met)
+    if apart:
+        lets = list(_apart(matches, apart, taken))
+        yield from lets
+        matches = replace(matches, name=lets[-1].name)
+    items = tuple((matches.sql(output.expression), output.name) for output in matches.query.outputs)
+    yield Let(name, SelectColumns(matches.name, items), "RETURN: aggregates over the matches of each list.")
+
+
+def _apart(matches: MatchRelation, apart: tuple[Expr, ...], taken: set[str]) -> Iterator[Let]:
+    """Lists of matches, each cut into lists of those that are equal in some expressions."""
+    keyed, keys, lists = (free(wish, taken) for wish in ("keyed", "keys", "lists"))
+    values = ", ".join(matches.each.sql(expression) for expression in apart)
+    pairs = f"transform({matches.listed}, {ONE_MATCH} -> struct(struct({values}) AS key, {ONE_MATCH} AS own))"
+    yield Let(keyed, SelectColumns(matches.name, ((pairs, "pairs"),)), "What keeps matches apart.")
+    distinct = (("pairs", "pairs"), ("explode(array_distinct(pairs.key))", "key"))
+    yield Let(keys, SelectColumns(keyed, distinct))
+    own = f"transform(filter(pairs, {ONE_MATCH} -> {ONE_MATCH}.key <=> key), {ONE_MATCH} -> {ONE_MATCH}.own)"
+    yield Let(lists, SelectColumns(keys, ((own, matches.listed),)), "A list for each group.")
 
 
 def results(

@@ -36,6 +36,7 @@ from neelc.engines.streaming.pattern import (
     bucket,
     columns_kept,
     group_results,
+    list_results,
     match_schema,
     matches_of,
     observed_streams,
@@ -84,6 +85,9 @@ def network_relations(
         return
     if isinstance(last, PatternNode) and last.plan.counted is not None:
         yield from group_results(last.query, last.plan.counted, on_stream, taken, name)
+        return
+    if isinstance(last, PatternNode) and last.plan.is_listed:
+        yield from list_results(last.plan, on_stream, taken, name)
         return
     matched = free("matches", taken)
     read = ", ".join(f"`{one.name}`" for one in network.queries[:-1])

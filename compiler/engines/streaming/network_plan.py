@@ -256,6 +256,9 @@ class PatternNode(QueryNode):
     def rows(self, read_as: Sequence[Stream] = ()) -> RowProjection:
         if self.plan.counted is not None:
             return rows_of_groups(self.plan.counted)
+        if self.plan.is_listed:
+            what = "reading aggregates over matches that are enumerated, or read as events"
+            raise UnsupportedNetwork(f"{what}: {self.title}", self.span)
         return rows_of_matches(self.planned)
 
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
@@ -270,6 +273,8 @@ class PatternNode(QueryNode):
             # An event may have happened long ago, and be in a match with others that come now.
             return RowBounds(inf, inf)
         if isinstance(program, StreamedGroups):
+            if program.grouping.span:
+                return RowBounds(inf, inf)
             # All matches of a group have its time t, and come when that is a window ago.
             starts_at_time = program.grouping.values[program.grouping.time] == MatchValue(MATCH_START)
             longest = program.window if starts_at_time else 2 * program.window
@@ -292,7 +297,7 @@ class PatternNode(QueryNode):
         watermark reaches its end, unless it waits for more events to come."""
         program = self.program()
         if isinstance(program, StreamedGroups):
-            return program.window
+            return inf if program.grouping.span else program.window
         if isinstance(program, StreamedImprecise):
             return 0 if program.is_immediate else program.window
         if not program.emission.window and not self.query.collapsed:
@@ -306,6 +311,8 @@ class PatternNode(QueryNode):
             program = self.program()
             if output.name != column:
                 continue
+            if isinstance(program, StreamedGroups) and program.grouping.span:
+                return inf
             if isinstance(program, StreamedGroups) and place == program.grouping.time:
                 return program.window
             match output.expression:
@@ -333,6 +340,13 @@ class PatternNode(QueryNode):
                 f"read {self.title} by a PATTERN under SKIP TILL ANY MATCH with a window of time, or by "
                 "MATCH_RECOGNIZE with ORDER BY match_end"
             )
+            return refusal
+        if isinstance(self.program(), StreamedGroups):
+            refusal = UnsupportedNetwork(
+                f"{self.title} has rows of a span of time, which can begin any time before they are known",
+                self.span,
+            )
+            refusal.hint = f"let {self.title} return the time of an event as it is"
             return refusal
         refusal = UnsupportedNetwork(
             f"{self.title} has a window of EVENTS, so it is not known when all of its matches have come",

@@ -8,21 +8,22 @@ from dataclasses import replace
 
 from neelc.engines.spark.kernel import (
     complete_tally,
-    group_items,
+    grouped_items,
     kernel_schema,
     tallied_results,
     tally_schema,
 )
 from neelc.engines.spark.relations import Extend, KernelOnStream, Let, SelectColumns, Watermark
-from neelc.engines.spark.results import MatchRelation, results
+from neelc.engines.spark.results import MatchRelation, listed_results, results
 from neelc.engines.spark.scans import OBSERVED, ScanRequest, StreamRelations, free, scans
+from neelc.ir.expressions import Attribute, EventTime, MatchProperty
 from neelc.ir.program import Clock, Match, Stream
 from neelc.ir.types import LENGTHS, TIMESTAMP
 from neelc.pattern.plan.counting.plan import AggregatePlan, sentence
-from neelc.pattern.plan.emission import StreamPlan
+from neelc.pattern.plan.emission import StreamPlan, group_items
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan_to_program import may_be_absent
-from neelc.runtime.program import ImpreciseProgram, StreamedPattern
+from neelc.runtime.program import MATCHES, ImpreciseProgram, StreamedGroups, StreamedPattern
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
@@ -47,13 +48,22 @@ def stream_relations(
     keys = tuple(map(identifier, plan.together))
     buckets = buckets if keys else 1
     yield Let(bucketed, Extend(lets[-1].name, ((bucket(keys, buckets), "bucket"),)), bucket_comment(keys))
-    schema = match_schema(plan)
     identity = tuple(state_identity(query, plan, buckets))
     found = KernelOnStream(
-        bucketed, plan.streamed, schema, LENGTHS[planned.plan.unit], identity, METRICS, buckets, most_matches
+        bucketed,
+        plan.streamed,
+        match_schema(plan),
+        LENGTHS[planned.plan.unit],
+        identity,
+        METRICS,
+        buckets,
+        most_matches,
     )
     if plan.counted is not None:
         yield from group_results(query, plan.counted, found, taken, name)
+        return
+    if plan.is_listed:
+        yield from list_results(plan, found, taken, name)
         return
     matched = free("matches", taken)
     yield Let(matched, found, f"Matches of {planned.text}, as soon as they are sure.")
@@ -106,8 +116,22 @@ def matches_of(planned: KernelPlan, name: str) -> MatchRelation:
 
 def match_schema(plan: StreamPlan) -> str:
     """The columns of matches, or of their groups, as Spark writes them."""
-    schema = kernel_schema(plan.planned) if plan.counted is None else tally_schema(plan.counted)
+    if plan.counted is not None:
+        return tally_schema(plan.counted)
+    schema = kernel_schema(plan.planned)
+    if plan.is_listed:
+        return f"{MATCHES} ARRAY<STRUCT<{schema}>>"
     return f"{schema}, confidence DOUBLE" if isinstance(plan.program, ImpreciseProgram) else schema
+
+
+def list_results(plan: StreamPlan, found: KernelOnStream, taken: set[str], name: str) -> Iterator[Let]:
+    """The relations from the matches of groups, which are enumerated, to the result."""
+    planned = plan.planned
+    groups = free("groups", taken)
+    yield Let(groups, found, f"Matches of {planned.text}: those of a group, when it is complete.")
+    matches = replace(matches_of(planned, groups), match=f"get({MATCHES}, 0)", listed=MATCHES)
+    apart = tuple(item.expression for item in group_items(planned) if item.value is None)
+    yield from listed_results(matches, planned.residual, apart, taken, name)
 
 
 def group_results(
@@ -119,7 +143,7 @@ def group_results(
     yield Let(groups, found, f"Of {counted.planned.text}, each group when it is complete; {how}")
     added = free("tallies", taken)
     items = tuple((complete_tally(one), one.tally.name) for one in counted.tallied)
-    yield Let(added, SelectColumns(groups, (*group_items(query, counted, groups), *items)))
+    yield Let(added, SelectColumns(groups, (*grouped_items(query, counted, groups), *items)))
     yield tallied_results(query, counted, added, name)
 
 
@@ -131,11 +155,16 @@ def state_identity(query: Match, plan: StreamPlan, buckets: int) -> Iterator[tup
     yield "pattern", str(query.pattern)
     yield "window", str(query.within or "none")
     yield "strategy", str(query.strategy)
-    if plan.counted is not None or query.distinct:
-        yield "grouped by", ", ".join(plan.together)
+    if isinstance(plan.streamed, StreamedGroups) or query.distinct:
+        values = [one.expression for one in group_items(plan.planned) if one.value is not None]
+        computed = [str(one) for one in values if not isinstance(one, REFERENCES)]
+        yield "grouped by", ", ".join((*plan.together, *computed))
     yield "columns", ", ".join(columns_kept(plan))
     yield "buckets", str(buckets)
 
+
+REFERENCES = (Attribute, EventTime, MatchProperty)
+"""What a group can be equal in without being computed."""
 
 EVENT_TIME = "event_time"
 """The column of times for a stream whose own are no TIMESTAMPs."""

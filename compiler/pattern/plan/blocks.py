@@ -414,9 +414,17 @@ class EndlessGroups(UnsupportedQuery):
 
     code = "NEEL4132"
     hint = (
-        "return match_start, or the time of an event that every match has, beside plain attributes of single "
-        "events, with WITHIN a time: a row is then complete when that time has passed"
+        "return match_start, or the time of an event that every match has, or one of them cut down, as by "
+        "date_trunc or DIV, with WITHIN a time: a row is then complete when that time has passed"
     )
+    is_sentence = True
+
+
+class UncallableFunction(UnsupportedQuery):
+    """A user's function where a query over a stream without end cannot call it."""
+
+    code = "NEEL4144"
+    hint = "return the matches themselves, with what the function gives, and aggregate what is written"
     is_sentence = True
 
 

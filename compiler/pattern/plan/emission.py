@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.ir.expressions import Attribute, EventTime, Expr, MatchProperty, Variable, names_in
+from neelc.ir.expressions import (
+    Aggregate,
+    Attribute,
+    EventTime,
+    Expr,
+    MatchProperty,
+    Variable,
+    WholeEvent,
+    names_in,
+)
 from neelc.ir.names import bare
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import (
     And,
     AndNeg,
@@ -24,16 +34,34 @@ from neelc.ir.patterns import (
 )
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
-from neelc.pattern.plan.blocks import EndlessGroups, UnboundedState, UnsupportedQuery, renamed
-from neelc.pattern.plan.columns import EVENT, width_of
+from neelc.ir.types import DATE
+from neelc.pattern.plan.blocks import (
+    EndlessGroups,
+    UnboundedState,
+    UncallableFunction,
+    UnsupportedQuery,
+    renamed,
+)
+from neelc.pattern.plan.columns import (
+    EVENT,
+    NUMBER,
+    PLAIN,
+    RESERVED,
+    EventColumn,
+    EventColumns,
+    width_of,
+)
 from neelc.pattern.plan.counting.plan import AggregatePlan
-from neelc.pattern.plan.kernel_plan import START, KernelPlan
+from neelc.pattern.plan.kernel_plan import START, KernelPlan, is_start
 from neelc.pattern.plan.plan import types_of_variables
 from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.pattern.plan.time_groups import EXACT, last_time
+from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.program import (
     MATCH_END,
     MATCH_START,
     Emission,
+    EventName,
     ImpreciseProgram,
     MatchGrouping,
     MatchValue,
@@ -43,6 +71,8 @@ from neelc.runtime.program import (
     StreamedPattern,
 )
 from neelc.runtime.reference.results import is_over_matches
+from neelc.scalar.operators import INTEGERS
+from neelc.scalar.type_of import DATETIMES, type_of
 
 
 @dataclass(frozen=True)
@@ -57,6 +87,12 @@ class StreamPlan:
     @property
     def program(self) -> PatternProgram:
         return self.planned.program
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether a row is a group with the list of its matches, which are enumerated."""
+        streamed = self.streamed
+        return isinstance(streamed, StreamedGroups) and not streamed.distinct and self.counted is None
 
     @property
     def together(self) -> tuple[str, ...]:
@@ -106,8 +142,28 @@ def streamed_distinct(planned: KernelPlan) -> StreamedGroups:
 def streamed_groups(planned: KernelPlan) -> StreamedGroups:
     """The program of a query for streams that returns aggregates over matches: a `CountingProgram`, or one
     that enumerates matches; raises `UnboundedState`, and `EndlessGroups` if groups are never complete."""
-    width, _ = _width(planned.query, planned.plan.unit)
-    return StreamedGroups(planned.program, match_grouping(planned), width)
+    query = planned.query
+    width, _ = _width(query, planned.plan.unit)
+    expressions = (*(output.expression for output in query.outputs), *planned.residual)
+    if called := [node for one in expressions for node in walk(one) if _is_registered(node)]:
+        raise UncallableFunction(
+            f"over a stream, aggregates over matches are computed of lists of matches, and `{called[0]}` "
+            "cannot be called for each match of a list"
+        )
+    grouping = match_grouping(planned)
+    if query.collapsed and grouping.values[grouping.time].variable is None:
+        refusal = EndlessGroups(
+            "over a stream, rows of RETURN COLLAPSED cannot be grouped by the time of the match: their lists "
+            "reach further than a match may be long"
+        )
+        refusal.hint = "group by the time of a single event, such as the first one"
+        raise refusal
+    return StreamedGroups(planned.program, grouping, width)
+
+
+def _is_registered(node: Node) -> bool:
+    """Whether it calls a function that a user has registered."""
+    return isinstance(node, Aggregate) and node.function is not None
 
 
 def streamed_imprecise(planned: KernelPlan) -> StreamedImprecise:
@@ -139,7 +195,8 @@ def _width(query: Match, unit: str) -> tuple[int, bool]:
 
 def match_grouping(planned: KernelPlan) -> MatchGrouping:
     """What RETURN DISTINCT compares, or aggregates are grouped by: raises `EndlessGroups` where Spark would
-    have to compute it first, or where nothing says when a group has all its matches.
+    have to compute it first, or where nothing says when a group has all its matches. `planned` is a plan
+    `with_group_columns`.
 
     >>> from in_kernel import planned_for
     >>> from pattern_examples import query
@@ -152,42 +209,197 @@ def match_grouping(planned: KernelPlan) -> MatchGrouping:
     what = "an aggregate over matches" if query.aggregated else "RETURN DISTINCT"
     if query.within is not None and query.within.unit == "EVENT":
         raise EndlessGroups(f"a row of {what} would never be complete: WITHIN counts EVENTS, not time")
-    if planned.residual:
+    if planned.residual and not query.aggregated:
         refusal = EndlessGroups(
             f"over a stream, {what} is computed before the condition `{planned.residual[0]}` is checked"
         )
         refusal.hint = "leave out the condition, or return the matches themselves"
         raise refusal
-    absent = frozenset(may_be_absent(planned.plan.steps))
-    grouped = [output.expression for output in query.outputs if not is_over_matches(output.expression)]
-    values = [_match_value(expression, planned, what) for expression in grouped]
-    times = [
-        place
-        for place, value in enumerate(values)
-        if value.variable is None or (value.column == START and value.variable not in absent)
-    ]
-    if not times:
+    items = group_items(planned)
+    if not query.aggregated or isinstance(planned.program, CountingProgram):
+        _refuse_incomparable(items, what)
+    values = [item.value for item in items if item.value is not None]
+    timed = group_time(planned)
+    if timed is None:
         raise EndlessGroups(
             f"a row of {what} would never be complete: it has no time, so a later match may always "
-            "belong to it"
+            f"belong to it{_shortcoming(planned, items)}"
         )
-    sure = [expression for expression in grouped if not names_in(expression) & absent]
-    return MatchGrouping(tuple(values), times[0], tuple(_keys(planned, sure)))
+    time = timed.last or timed.value
+    assert time is not None, "a time is a value"
+    if time not in values:
+        values.append(time)
+    absent = frozenset(may_be_absent(planned.plan.steps))
+    sure = [item.expression for item in items if not names_in(item.expression) & absent]
+    keys = tuple(_keys(planned, sure))
+    return MatchGrouping(tuple(values), values.index(time), keys, timed.last is not None)
 
 
-def _match_value(expression: Expr, planned: KernelPlan, what: str) -> MatchValue:
-    """The column of an event that an item of RETURN is."""
-    match expression:
-        case MatchProperty(name) if bare(name).lower() in (MATCH_START, MATCH_END):
-            return MatchValue(bare(name).lower())
-        case Attribute(Variable(name)) | EventTime(Variable(name)) if not any(
-            output.variable == name and output.listed for output in planned.program.outputs
-        ):
-            return MatchValue(planned.field(expression, name), name)
-    raise EndlessGroups(
-        f"over a stream, {what} groups by attributes and times of single events, and `{expression}` is "
-        "neither"
+def _shortcoming(planned: KernelPlan, items: Iterable[GroupItem]) -> str:
+    """Why what is computed of a time is none that a group has."""
+    types = types_of_variables(planned.plan)
+    absent = frozenset(may_be_absent(planned.plan.steps))
+    for item in items:
+        for node in walk(item.expression):
+            match node:
+                case MatchProperty():
+                    return f"; nothing says that `{item.expression}` does not come again"
+                case Attribute(Variable(name)) | EventTime(Variable(name)) if is_start(
+                    node, types.get(name, ()), planned.query, planned.plan.unit
+                ):
+                    if name in absent:
+                        return f"; not every match has `{name}`"
+                    return f"; nothing says that `{item.expression}` does not come again"
+    return ""
+
+
+def _refuse_incomparable(items: Iterable[GroupItem], what: str) -> None:
+    for item in items:
+        if item.value is None:
+            raise EndlessGroups(
+                f"over a stream, {what} compares what belongs to single events, and `{item.expression}` does "
+                "not"
+            )
+
+
+# What results are grouped by. What Spark computes of single events is a column of those.
+
+
+@dataclass(frozen=True)
+class GroupItem:
+    """An item of RETURN that matches are grouped by: the `value` that a kernel compares; None if it cannot.
+    If it is a time, or the `last` time of a group can be computed, it says when the group is complete."""
+
+    expression: Expr
+    value: MatchValue | None = None
+    is_time: bool = False
+    last: MatchValue | None = None
+
+
+def group_time(planned: KernelPlan) -> GroupItem | None:
+    """The item that says when groups are complete: rather a time than a span of it."""
+    items = list(group_items(planned))
+    return next((i for i in items if i.is_time), None) or next((i for i in items if i.last), None)
+
+
+def with_group_columns(planned: KernelPlan) -> KernelPlan:
+    """The plan with the columns of events that matches are grouped by.
+
+    >>> from in_kernel import planned_for
+    >>> from pattern_examples import query
+    >>> text = "SEQ(A a, B b) WITHIN 9 RETURN a.ts - pmod(a.ts, 60) AS m, b.x * 2 AS twice, count(*) AS n"
+    >>> planned = with_group_columns(planned_for(query(text)))
+    >>> [str(column.expression) for column in planned.columns]
+    ['.x', '.ts - pmod(.ts, 60)', '.ts - pmod(.ts, 60) + 59L', '.x * 2']
+    """
+    query = planned.query
+    if not (query.aggregated or query.distinct):
+        return planned
+    types = {**types_of_variables(planned.plan), EVENT: _all_types(planned)}
+    columns = EventColumns(
+        types,
+        {(column.expression, column.form): column for column in planned.columns},
+        {
+            *RESERVED,
+            *(one.name.casefold() for one in planned.columns),
+            *(k.name.casefold() for k in planned.keys),
+        },
     )
+    for expression in _grouped(query):
+        _group_item(expression, planned, columns.column)
+    return replace(planned, columns=tuple(columns.all()))
+
+
+def group_items(planned: KernelPlan) -> tuple[GroupItem, ...]:
+    """What matches are grouped by; `planned` is a plan `with_group_columns`."""
+    known = {(column.expression, column.form): column for column in planned.columns}
+
+    def column(expression: Expr, variable: EventName, form: str) -> EventColumn:
+        return known[renamed(expression, variable, EVENT), form]
+
+    return tuple(_group_item(expression, planned, column) for expression in _grouped(planned.query))
+
+
+def _grouped(query: Match) -> Iterator[Expr]:
+    return (one.expression for one in query.outputs if not is_over_matches(one.expression))
+
+
+def _all_types(planned: KernelPlan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(role.type for role in planned.plan.roles))
+
+
+ColumnOf = Callable[[Expr, EventName, str], EventColumn]
+"""The column of an expression over the event of a variable, in a form."""
+
+
+def _group_item(expression: Expr, planned: KernelPlan, column: ColumnOf) -> GroupItem:
+    lists = {str(output.variable) for output in planned.program.outputs if output.listed}
+    names, nodes = names_in(expression), list(walk(expression))
+    times = {node for node in nodes if isinstance(node, MatchProperty)}
+    if names & lists or any(isinstance(node, Aggregate | WholeEvent) for node in nodes):
+        return GroupItem(expression)
+    if len(times) == 1 and not names:
+        return _of_match_time(expression, times.pop(), planned, column)
+    if len(names) == 1 and not times:
+        (variable,) = names
+        return _of_event(expression, variable, planned, column)
+    return GroupItem(expression)
+
+
+def _of_match_time(expression: Expr, time: MatchProperty, planned: KernelPlan, column: ColumnOf) -> GroupItem:
+    """A value of the start of the match, or of its end: that of the first event, or of the last one."""
+    name = bare(time.name).lower()
+    if name not in (MATCH_START, MATCH_END):
+        return GroupItem(expression)
+    if expression == time:
+        return GroupItem(expression, MatchValue(name), is_time=True)
+    start = EventTime(Variable(EVENT), "ts", type_of(time))
+    is_end = name == MATCH_END and planned.program.lasting
+    own = replace(start, name="te") if is_end else start
+
+    def of_event(node: Node) -> Node:
+        return own if node == time else map_children(node, of_event)
+
+    value = of_event(expression)
+    assert isinstance(value, Expr)
+    is_own = is_start(start, _all_types(planned), planned.query, planned.plan.unit)
+    last = _last(value, lambda node: node == own, planned) if is_own else None
+    if last is None or type_of(value) not in (*INTEGERS, *DATETIMES):
+        return GroupItem(expression)
+    same, end = (MatchValue(name, computed=column(one, EVENT, _form(one)).name) for one in (value, last))
+    return GroupItem(expression, same, last=end)
+
+
+def _of_event(expression: Expr, variable: str, planned: KernelPlan, column: ColumnOf) -> GroupItem:
+    """A value of one event."""
+    types = types_of_variables(planned.plan)[variable]
+    is_absent = variable in may_be_absent(planned.plan.steps)
+
+    def is_time(node: Expr) -> bool:
+        return is_start(node, types, planned.query, planned.plan.unit)
+
+    if is_time(expression):
+        return GroupItem(expression, MatchValue(START, variable), is_time=not is_absent)
+    if is_absent and not isinstance(expression, Attribute | EventTime):
+        return GroupItem(expression)  # it may have a value where there is no event
+    value = MatchValue(column(expression, variable, PLAIN).name, variable)
+    last = None if is_absent else _last(expression, is_time, planned)
+    if last is None:
+        return GroupItem(expression, value)
+    return GroupItem(expression, value, last=MatchValue(column(last, variable, _form(last)).name, variable))
+
+
+def _last(expression: Expr, is_time: Callable[[Expr], bool], planned: KernelPlan) -> Expr | None:
+    """The last time of a group, if it is counted as the kernel counts times."""
+    unit = planned.plan.unit
+    last = last_time(expression, is_time, 2**63 if unit == "NANOSECOND" else EXACT)
+    if last is None or type_of(last) not in DATETIMES:
+        return last
+    return last if unit == ("DAY" if type_of(last) == DATE else "MICROSECOND") else None
+
+
+def _form(expression: Expr) -> str:
+    return NUMBER if type_of(expression) in DATETIMES else PLAIN
 
 
 def _keys(planned: KernelPlan, grouped: Sequence[Expr]) -> Iterator[str]:

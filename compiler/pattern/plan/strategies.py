@@ -38,6 +38,7 @@ from neelc.pattern.plan.emission import (
     streamed_groups,
     streamed_imprecise,
     streamed_pattern,
+    with_group_columns,
 )
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan, closures_of, kernel_plan
@@ -274,12 +275,23 @@ def _on_stream(task: PlanningTask) -> StrategyPlan:
         query, planned = _weighed(task)
         return _kernel_on_stream(task, query, StreamPlan(planned, streamed_imprecise(planned)))
     if query.aggregated:
-        query, counting = _counted(task)
-        groups = StreamPlan(counting.planned, streamed_groups(counting.planned), counting)
-        return StrategyPlan(ExecutionStrategy.COUNTING, query, groups, buckets=task.buckets)
-    planned = kernel_plan(query, task.keys, task.unit)
+        return _groups_on_stream(task)
+    planned = with_group_columns(kernel_plan(query, task.keys, task.unit))
     program = streamed_distinct if query.distinct and task.as_stream else streamed_pattern
     return _kernel_on_stream(task, query, StreamPlan(planned, program(planned)))
+
+
+def _groups_on_stream(task: PlanningTask) -> StrategyPlan:
+    """Aggregates over the matches of a stream without end; those that cannot be counted are enumerated."""
+    try:
+        query, counting = _counted(task)
+        counted = with_group_columns(counting.planned)
+        counting = replace(counting, planned=counted)
+        groups = StreamPlan(counted, streamed_groups(counted), counting)
+    except UnsupportedQuery:
+        planned = with_group_columns(kernel_plan(task.query, task.keys, task.unit))
+        return _kernel_on_stream(task, task.query, StreamPlan(planned, streamed_groups(planned)))
+    return StrategyPlan(ExecutionStrategy.COUNTING, query, groups, buckets=task.buckets)
 
 
 def _kernel_on_stream(task: PlanningTask, query: Match, plan: StreamPlan) -> StrategyPlan:
@@ -382,7 +394,8 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
     kernel [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')]
     """
     if task.streaming:
-        return replace(_on_stream(task), prices=(StrategyPrice(ExecutionStrategy.KERNEL),))
+        found = _on_stream(task)
+        return replace(found, prices=(StrategyPrice(found.strategy),))
     if strategy is not None:
         return replace(STRATEGIES[strategy](task), prices=(StrategyPrice(strategy),))
     if task.query.aggregated and pays_to_count(task.query, task.estimate):

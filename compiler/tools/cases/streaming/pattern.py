@@ -24,7 +24,13 @@ from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import EVENT, EventColumn, width_of
 from neelc.pattern.plan.columns import NUMBER as AS_NUMBER
 from neelc.pattern.plan.counting.plan import AggregatePlan
-from neelc.pattern.plan.emission import StreamPlan, streamed_groups, streamed_imprecise, streamed_pattern
+from neelc.pattern.plan.emission import (
+    StreamPlan,
+    match_grouping,
+    streamed_groups,
+    streamed_imprecise,
+    streamed_pattern,
+)
 from neelc.pattern.plan.kernel_plan import START, KernelPlan
 from neelc.rows.plan.conditions import changed
 from neelc.runtime.coding import called_columns, condition_columns
@@ -294,9 +300,10 @@ def with_numbers(planned: KernelPlan) -> PatternProgram:
 def with_outputs(
     planned: KernelPlan, match: Match, table: pa.Table, events: Sequence[ReferenceEvent]
 ) -> pa.Table:
-    """The table with the columns that results are made of."""
+    """The table with the columns that results are made of, and grouped by."""
     numbers = table.column(NUMBER).to_pylist()
     used = {column for output in planned.program.outputs for column in output.columns}
+    used |= set(match_grouping(planned).columns)
     for column in planned.columns:
         if column.name in used - set(table.column_names):
             values = list(raw_values(column, match, events))
