@@ -30,6 +30,12 @@ _OTHER_PYTHON = re.compile(
 )
 _NO_PYTHON = re.compile(r'Cannot run program "(.*?)"(?=.*PythonWorkerFactory)', re.DOTALL)
 
+_CAUSE = re.compile(r"^Caused by: .*(?:\n(?!\s+at |\s+\.\.\. |Caused by: ).*)*", re.MULTILINE)
+"""In a stack of Java's; some messages have several lines."""
+_HEADER = re.compile(
+    r"Header length: (\d+), schema size: (\d+)|^Expected: (.*) but found: (.*)$", re.MULTILINE
+)
+
 _INSTALL = "install {} there, or name a Python that has it in PYSPARK_PYTHON before Spark starts"
 _SHIP = "neelc.ship(spark), or neelc run --ship, puts it there for the session; or "
 _MESSAGES = {
@@ -88,11 +94,23 @@ def _unreadable(text: str, file: str) -> Cause:
     '`much` is not of type DOUBLE (column `price` of /data/x.json)'
     >>> _unreadable(begin + "Caused by: a.B: page is bad", "/data/x.json").message
     '/data/x.json cannot be read: page is bad'
+    >>> number = "Caused by: a.B: Number of column in CSV header\n Header length: 3, schema size: 5"
+    >>> _unreadable(begin + number, "/data/x.csv").message
+    'the header of /data/x.csv does not have the columns of the stream: 3 instead of 5'
+    >>> other = "Caused by: a.B: CSV header does not conform\n Header: a\nExpected: kind but found: type"
+    >>> _unreadable(begin + other, "/data/x.csv").message.partition(": ")[2]
+    '`type` where `kind` is declared'
     """
     if field := _FIELD.search(text):
         value, column, type = field.groups()
         expected = _TYPES.get(type, type.removesuffix("Type").upper())
         return Cause("NEEL5003", f"`{cut(value)}` is not of type {expected} (column `{column}` of {file})")
+    if "CSV header" in text and (header := _HEADER.search(text)):
+        found, declared, expected, instead = header.groups()
+        differ = (
+            f"`{instead}` where `{expected}` is declared" if expected else f"{found} instead of {declared}"
+        )
+        return Cause("NEEL5001", f"the header of {file} does not have the columns of the stream: {differ}")
     causes = [cut(plain(cause)) for cause in causes_in(text)]
     why = causes[-1] if causes else ""
     code = "NEEL5004" if _MALFORMED.search(text) else "NEEL5001"
@@ -107,8 +125,13 @@ def causes_in(text: str) -> list[str]:
 def with_causes(exception: BaseException) -> str:
     """What an exception says, and what its causes in Java say: those of a streaming query are not in its text
     unless spark.sql.pyspark.jvmStacktrace.enabled is set."""
-    text, stack = without_plan(str(exception)), getattr(exception, "_stackTrace", None) or ""
-    causes = [line for line in stack.splitlines() if line.startswith("Caused by: ") and line not in text]
+    text = without_plan(str(exception))
+    causes: list[str] = []
+    known: BaseException | None = exception
+    while known is not None:
+        stack = getattr(known, "_stackTrace", None) or ""
+        causes += [cause for cause in _CAUSE.findall(stack) if cause not in text and cause not in causes]
+        known = getattr(known, "_cause", None)
     return "\n".join([text, *causes])
 
 

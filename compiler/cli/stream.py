@@ -167,6 +167,10 @@ def requested_source(text: str) -> RequestedSource:
     written, settings = _settings(rest)
     address = address_of(written, (KAFKA, RATE, FILES))
     if address.kind == FILES and not is_url(written) and not Path(written).is_dir():
+        if Path(written).exists():
+            raise CallError(
+                f"--stream {text}: {written} is a file; name the directory that files are added to"
+            )
         raise CallError(f"--stream {text}: no such directory: {written}")
     own = {key: settings.pop(key) for key in (*SETTINGS, "schema") if key in settings}
     _refuse_unknown(f"--stream {text}", settings, [*SOURCE_SETTINGS[address.kind], *SETTINGS, "schema"])
@@ -182,7 +186,10 @@ def requested_source(text: str) -> RequestedSource:
         address = replace(address, location=literal(_absolute(written)))
     address = replace(address, format=format, settings=settings)
     columns = ",".join([f"{name}=.", *(f"{key}={value}" for key, value in own.items())])
-    given = given_stream(columns)
+    try:
+        given = given_stream(columns)
+    except CallError as error:  # which shows the call without the address
+        raise CallError(str(error).replace(columns, text, 1)) from None
     location = None
     if address.kind == FILES and not is_url(written):
         at = len(name) + 1
@@ -190,6 +197,10 @@ def requested_source(text: str) -> RequestedSource:
         location = Location(written, Path(written), Source(text, "--stream"), span, format)
     given = replace(given, location=location, open=_opener(name.strip(), address, location))
     return RequestedSource(name.strip(), address, given, None if schema is None else avro_file(schema))
+
+
+class _Undeclared(CallError):
+    """A stream whose columns are not known."""
 
 
 def _opener(name: str, address: StreamAddress, location: Location | None) -> Any:
@@ -203,7 +214,7 @@ def _opener(name: str, address: StreamAddress, location: Location | None) -> Any
             types = {column.name: column.type for column in RATE_COLUMNS}
             return [CellTable(Source(", ".join(names), f"stream {name}"), names, (), declared=types)]
         if location is None or not any(location.path.iterdir()):
-            raise CallError(f"stream {name}: declare its columns: CREATE STREAM {name} (...)")
+            raise _Undeclared(f"stream {name}: declare its columns: CREATE STREAM {name} (...)")
         return location.tables(schema_only)
 
     return tables
@@ -354,9 +365,16 @@ def _job(source: Source, requested: Sequence[RequestedSource], options: argparse
     from neelc.api.streams import streams_read
     from neelc.cli.options import bound, check_data, chosen, located, print_warnings, refuse_unused
     from neelc.ir.names import find, written
-    from neelc.pipeline import compile_query
+    from neelc.ir.script import CreateStream
+    from neelc.pipeline import compile_query, parse
 
-    inputs, program = bound(source, options, given=[one.given for one in requested])
+    try:
+        inputs, program = bound(source, options, given=[one.given for one in requested])
+    except _Undeclared as error:
+        declared = [one.name for one in parse(source).statements if isinstance(one, CreateStream)]
+        if not declared:
+            raise
+        raise CallError(f"{error}; the script declares {', '.join(declared)}") from None
     (at,) = chosen(program, [options.query] if options.query else [], "stream")
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
@@ -424,7 +442,7 @@ def _run(source: Source, options: argparse.Namespace) -> int:
             raise CallError("stream --remote: rows of a remote session go to a directory or to Kafka: --out")
         job = _job(source, requested, options)
         if options.checkpoint is not None and not options.remote and not is_url(options.checkpoint):
-            keep_query(sink.checkpoint, job.compiled.relations.state_identity)
+            keep_query(options.checkpoint, job.compiled.relations.state_identity)
         settings = with_timezone(settings_of(options.conf), options.timezone)
         settings = {**_own_settings(options.master), **settings}
         needed = required([sink.address, *(one.address for one in job.sources)])
@@ -472,6 +490,7 @@ class StreamRun:
         self.batches = 0
         self.matches = 0
         self._seen: tuple[int, str] = (-1, "")
+        self._waiting = ""
 
     def _facts(self) -> dict[str, str]:
         found = {f"stream {one.stream.name}": str(one.address) for one in self.job.sources}
@@ -535,10 +554,20 @@ class StreamRun:
             for query in queries:
                 if (failure := query.exception()) is not None:
                     raise failure
-            has_paused = self.batches > before or not main.status["isTriggerActive"]
+            status = main.status
+            self._wait(status)
+            has_paused = self.batches > before or not status["isTriggerActive"]
             if is_over or (stop.is_set() and has_paused):
                 return
             time.sleep(0.1)
+
+    def _wait(self, status: Mapping[str, Any]) -> None:
+        """Say what is going on until the first micro-batch has ended."""
+        is_waiting = status["message"].startswith("Waiting")
+        text = "waiting for events" if is_waiting else "first micro-batch"
+        if self.batches == 0 and text != self._waiting:
+            self._waiting = text
+            self.line.show(text)
 
     def _report(self, query: Any) -> None:
         """What is known of micro-batches that have ended since the last look."""

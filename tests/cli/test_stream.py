@@ -37,6 +37,18 @@ def bank(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> Here:
         ("", "stream: no stream is given; --stream NAME=SOURCE says where its events come from"),
         ("--stream Bank", "--stream Bank: not of the form NAME=SOURCE[,key=value]"),
         ("--stream Bank=nowhere", "--stream Bank=nowhere: no such directory: nowhere"),
+        (
+            "--stream Bank=bank.neel",
+            "--stream Bank=bank.neel: bank.neel is a file; name the directory that files are added to",
+        ),
+        (
+            "--stream Bank=in,watermark=soon",
+            "--stream Bank=in,watermark=soon: watermark: `soon` is no length of time; for example 10 seconds",
+        ),
+        (
+            "--stream Bnak=in",
+            "stream Bnak: declare its columns: CREATE STREAM Bnak (...); the script declares Bank",
+        ),
         ("--stream Bank=kafka://x/bank", "kafka://x/bank: not of the form kafka://host:port/topic"),
         ("--stream Bank=rate://fast", "rate://fast: not of the form rate://ROWS-PER-SECOND"),
         ("--stream Bank=delta://in", "delta://in: not one of kafka, rate, files"),
@@ -150,7 +162,7 @@ def test_state_of_another_version(bank: Here) -> None:
 def test_a_checkpoint_that_is_a_file(bank: Here) -> None:
     bank.write("state", "")
     done = bank(*STREAMED)
-    assert done.status == 2 and done.err.endswith("/state: Not a directory\n"), done.err
+    assert done.status == 2 and done.err == "neelc: stream --checkpoint state: Not a directory\n"
 
 
 def start(bank: Here, script: str = SCRIPT, has_batch: bool = False) -> None:

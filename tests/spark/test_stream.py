@@ -119,6 +119,13 @@ def test_files_of_other_formats(format: str, spark: Any, neelc: Here) -> None:
     assert done.out.splitlines()[0] == "account,at,amount" and len(done.out.splitlines()) == 3
 
 
+def test_a_header_with_other_columns_fails_the_run(neelc: Here) -> None:
+    neelc.write("in/a.csv", "ts,type,account,amount\n2024-03-01 10:00:00,Login,1,\n")
+    done = neelc("stream", "fraud.neel", "--stream", "Bank=in,format=csv", "--once")
+    assert done.status == 3
+    assert "/in/a.csv does not have the columns of the stream: `type` where `kind` is declared" in done.err
+
+
 def test_a_record_that_cannot_be_read_fails_the_run_with_its_place(neelc: Here) -> None:
     neelc.write("in/a.json", lines(EVENTS) + '{"ts": "2024-03-01T10:00:40Z", "account": "many"}\n')
     done = neelc("stream", "fraud.neel", "--stream", "Bank=in", "--once")
