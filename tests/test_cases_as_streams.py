@@ -183,3 +183,17 @@ def test_what_does_not_run_as_a_stream(tmp_path: Path) -> None:
     assert without.note.startswith("not over streams: NEEL4131: this query would keep every event of the")
     wrong = NEGATION.partition("matches")[0] + "error\nsomething\n"
     assert cases.run_as_stream(written(tmp_path, wrong)) == cases.StreamOutcome(has_error=True)
+
+
+@pytest.mark.parametrize(
+    "path", ["mixed/undecided-recognize-over-pattern.case", "recognize/undecided-at-the-end.case"]
+)
+def test_a_stream_waits_with_rows_that_later_events_could_change(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = cases.load(ROOT / "tests" / "cases" / path)
+    assert cases.run_as_stream(case) == cases.StreamOutcome(is_partial=True)
+    whole = MicroBatching.batches
+    monkeypatch.setattr(MicroBatching, "batches", lambda *given: whole(*given)[:1])  # no watermark comes
+    outcome = cases.run_as_stream(case)
+    assert not outcome.passed and "- 1      2" in outcome.diff and "- 5" not in outcome.diff

@@ -11,7 +11,7 @@ from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.reference import Tables, executable
-from neelc.engines.streaming.network_plan import query_node, stream_network
+from neelc.engines.streaming.network_plan import RecognizeNode, query_node, stream_network
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery, Recognize
 from neelc.ir.expressions import Attribute
@@ -68,7 +68,11 @@ def _streamed(program: Program, tables: Tables) -> PatternCase | ClauseCase | Ne
             needed = tuple(program.queries[place] for place in program.needed([last]))
             network = stream_network([query_node(one.name, plan, one.span) for one, plan in plans])
             _, expected = run(replace(program, queries=needed), tables)[-1]
-            return NetworkCase.of(network, tables, expected)
+            decided = None
+            if isinstance(node := network.queries[-1], RecognizeNode):
+                rows = rows_read_by(program, last, tables)
+                decided = ClauseCase.of(node.plan.query, node.clause, rows).decided
+            return NetworkCase.of(network, tables, expected, decided)
 
 
 def plans_in_process(queries: Sequence[NamedQuery]) -> list[tuple[NamedQuery, QueryPlan]]:

@@ -44,29 +44,33 @@ from neelc.tools.cases.streaming.arrival import (
     declared_delay,
 )
 from neelc.tools.cases.streaming.pattern import as_spark_has_it, key, raw_values, role_masks
-from neelc.tools.cases.streaming.rows import clause_column, mask
+from neelc.tools.cases.streaming.rows import as_bag, clause_column, mask
 
 BUCKETS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkCase:
-    """The queries of a network, and the events that they read from outside. `result` is what the reference
-    finds for the last of them."""
+    """The queries of a network, and the events that they read from outside. The reference finds
+    `expected` for the last of them; `decided` are those of its rows that rows to come cannot change, if it is
+    a MATCH_RECOGNIZE."""
 
     network: StreamNetwork
     events: Sequence[ReferenceEvent]
     outside: OutsideRows
     expected: Result
+    decided: Result | None = None
 
     @classmethod
-    def of(cls, network: StreamNetwork, tables: Tables, expected: Result) -> NetworkCase:
+    def of(
+        cls, network: StreamNetwork, tables: Tables, expected: Result, decided: Result | None = None
+    ) -> NetworkCase:
         last = network.queries[-1]
         program = last.program()
         if isinstance(program, StreamedPattern) and program.events is not None:
             raise UnsupportedQuery("a window of EVENTS over the results of other queries")
         events = outside_events(network, tables)
-        run = cls(network, events, outside_rows(network, events, tables), expected)
+        run = cls(network, events, outside_rows(network, events, tables), expected, decided)
         if any(abs(start) >= FARTHEST for start in run.starts):
             raise UnsupportedQuery("its times are too far away for a watermark")
         return run
@@ -90,12 +94,20 @@ class NetworkCase:
             found += [row for _, row in network_rows(self.network, bucket, moments)]
         expected, last = self.expected, self.network.queries[-1]
         if not isinstance(last, SelectNode):
-            return StreamResult(way, replace(expected, rows=found))
+            return StreamResult(way, replace(expected, rows=found), self._sure(found))
         found = [(*row[:-2], *(self._moment(time) for time in row[-2:])) for row in found]
         ended = [row for row in expected.rows if row[-1] is not None]
         is_whole = len(ended) == len(expected.rows)
         sure = None if is_whole else replace(expected, rows=ended)
         return StreamResult(way, replace(expected, rows=found), sure)
+
+    def _sure(self, found: list[tuple[object, ...]]) -> Result | None:
+        """What must have come of a MATCH_RECOGNIZE if some of its matches are not decided."""
+        if self.decided is None or as_bag(self.decided) == as_bag(self.expected):
+            return None
+        rows = replace(self.expected, rows=found)
+        is_fine = as_bag(self.decided) <= as_bag(rows) <= as_bag(self.expected)
+        return rows if is_fine else self.decided
 
     def _moment(self, number: object) -> object:
         assert isinstance(number, int), "times are numbers"

@@ -124,6 +124,11 @@ class ClauseCase:
         expected = found if is_fine else self._least
         return StreamResult(way, self._around(found), self._around(expected))
 
+    @property
+    def decided(self) -> Result:
+        """The rows of the query, of matches that rows to come cannot change."""
+        return self._around(self._least)
+
     @cached_property
     def _least(self) -> Result:
         return decided(self.clause.plan.query, self.streamed, self.rows)
