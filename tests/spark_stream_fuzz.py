@@ -23,6 +23,7 @@ from generate.rewritable import Sample, sample
 from kernel_fuzz import Tally, table
 from many_streams import Combined, difference, together
 from on_streams import Replay, late_events, streamed_result, with_watermark
+from stream_fuzz import EXACT, returning
 
 from neelc.api.spark_session import session
 from neelc.arguments import Options
@@ -52,11 +53,19 @@ def replay(number: int) -> Replay:
 
 
 def drawn(number: int, streams: int) -> Sample | None:
-    """Half of the queries have lists, under one of the selection strategies."""
-    if number % 4 < 2:
-        return sample(number, streams)
+    """Half of the queries have lists, under one of the selection strategies; some return aggregates over
+    matches, and some rows that are DISTINCT."""
     strategies = list(SelectionStrategy)
-    return kleene_sample(number, strategies[number // 4 % len(strategies)], streams)
+    found: Sample | None = None
+    if number % 4 < 2:
+        found = sample(number, streams)
+    else:
+        found = kleene_sample(number, strategies[number // 4 % len(strategies)], streams)
+    chance = Random(f"returned {number}")
+    kind = chance.choice(["matches", "matches", "aggregates", "DISTINCT"])
+    if found is None or kind == "matches":
+        return found
+    return returning(found, chance, EXACT if kind == "aggregates" else ())
 
 
 def question(number: int, how: Replay, tally: Tally, streams: int) -> Combined | None:
@@ -94,6 +103,7 @@ def problems(spark: Any, combined: Combined, how: Replay, tally: Tally) -> Itera
         ("events come late", combined.left_out > 0),
         ("query is restarted", bool(how.restarts)),
         ("in several micro-batches", how.batches > 1),
+        ("with aggregates over matches", combined.question.program.queries[0].match.aggregated),
         (f"under {combined.question.program.queries[0].match.strategy}", True),
     ):
         tally.forms[name] += combined.with_matches if is_so else 0

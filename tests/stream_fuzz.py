@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from unittest.mock import patch
@@ -122,7 +122,8 @@ def check_rows(number: int, tally: Tally) -> None:
         samples = [{"S": counted_events(chance)} for _ in range(2)]
     else:
         found = drawn(number)
-        match = None if found is None else returning(found, chance, aggregated=kind == 1)
+        changed = None if found is None else returning(found, chance, FUNCTIONS if kind == 1 else ())
+        match = None if changed is None else changed.match
         samples = list(found.tables[:2]) if found is not None else []
     if match is None:
         return
@@ -175,8 +176,13 @@ def grouped_time(time: str, chance: Random) -> str:
     return chance.choice(TIMES).format(time) if chance.random() < 0.5 else time
 
 
-def returning(found: Sample, chance: Random, aggregated: bool) -> Match | None:
-    """The query with another RETURN; None if it cannot be."""
+EXACT = ("count(*)", "sum({})", "max({})", "min({})", "count(DISTINCT {})")
+FUNCTIONS = (*EXACT, "collect_set({})", "stddev({})")
+"""Aggregates over matches; EXACT are those that do not depend on the order of matches."""
+
+
+def returning(found: Sample, chance: Random, functions: Sequence[str] = ()) -> Sample | None:
+    """The query with another RETURN: of some of these aggregates, or DISTINCT; None if it cannot be."""
     singles = [one.name for one in seen_in(found.query.pattern) if not one.is_list and not one.inner]
     time = chance.choice(["match_start", "match_end", *(f"{name}.ts" for name in singles)])
     items = [f"{grouped_time(time, chance)} AS time"]
@@ -185,20 +191,21 @@ def returning(found: Sample, chance: Random, aggregated: bool) -> Match | None:
         f"{chance.choice(values).format(name, chance.choice(singles))} AS v{n}"
         for n, name in enumerate(singles[: chance.randrange(3)])
     ]
-    if aggregated:
+    if functions:
         numbers = [f"{name}.x" for name in singles] or ["match_start"]
-        functions = ("count(*)", "sum({})", "max({})", "count(DISTINCT {})", "collect_set({})", "stddev({})")
         items += [
             f"{chance.choice(functions).format(chance.choice(numbers))} AS t{n}"
             for n in range(chance.choice([1, 2]))
         ]
-    text = f"PATTERN A a RETURN {'' if aggregated else 'DISTINCT '}{', '.join(items)};"
+    text = f"PATTERN A a RETURN {'' if functions else 'DISTINCT '}{', '.join(items)};"
     run = parse.script(text).statements[-1]
     assert isinstance(run, RunQuery) and isinstance(run.query, PatternQuery)
     asked = replace(found.query, returns=run.query.returns)
     statements = (*found.script.statements[:-1], RunQuery(asked))
+    changed = replace(found, script=replace(found.script, statements=statements))
     try:
-        return replace(found, script=replace(found.script, statements=statements)).match
+        assert changed.match
+        return changed
     except NeelError:
         return None
 

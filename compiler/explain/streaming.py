@@ -158,9 +158,10 @@ def _kept(query: Match, plan: StreamPlan, keys: list[str]) -> str:
         return (
             f"The last events{each}, as many as a match may hold: {query.within}. A key is never forgotten."
         )
-    if isinstance(plan.streamed, StreamedGroups) and plan.streamed.grouping.span:
-        return f"Events{each} of groups that are not complete, and of {query.within} before them."
     times = plan.streamed.windows_kept
+    if isinstance(plan.streamed, StreamedGroups) and plan.streamed.grouping.span:
+        before = ("", f", and of {query.within} before them", f", and of twice {query.within} before them")
+        return f"Events{each} of groups that are not complete{before[times - 1]}."
     how = "" if times == 1 else f", {times} times: matches, or what spoils them, may lie that far back"
     return f"Events{each} until the watermark is later by WITHIN ({query.within}){how}."
 
