@@ -260,7 +260,7 @@ def test_a_query_over_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     assert "shuffle by bucket of user" in text
     section = " ".join(text.partition("Streaming\n")[2].split())
-    assert section.startswith("watermark Clicks: 90 SECONDS (WATERMARK in the script).")
+    assert section.startswith("watermark Clicks: 90 SECONDS (declared with the stream).")
     assert "emitted A match is sure when the watermark reaches h and o." in section
     assert "kept Events of each user until the watermark is later by WITHIN (1 HOUR)." in section
     assert "buckets 16, by user" in section
@@ -314,14 +314,14 @@ def test_every_kind_of_query_over_streams(
     script.write_text(DECLARED + text)
     assert main(["explain", "--streaming", str(script)]) == 0
     section = " ".join(capsys.readouterr().out.partition("Streaming\n")[2].split())
-    assert section.startswith("watermark Clicks: 90 SECONDS (WATERMARK in the script).")
+    assert section.startswith("watermark Clicks: 90 SECONDS (declared with the stream).")
     assert section.endswith(expected)
     assert main(["explain", "--streaming", "--format", "json", str(script)]) == 0
     record = json.loads(capsys.readouterr().out)
     (found,) = [one for kind in ("queries", "networks", "rows") for one in record[kind]]
     assert [note["label"] for note in found["streaming"]][:2] == ["watermark", "emitted"]
     assert main(["explain", "--streaming", "--format", "html", str(script)]) == 0
-    assert "90 SECONDS (WATERMARK in the script)" in capsys.readouterr().out
+    assert "90 SECONDS (declared with the stream)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def _watermark(stream: Stream) -> str:
         return (
             f"{name}: that of its DataFrame (withWatermark), or WATERMARK in CREATE STREAM; one is required."
         )
-    source = "withWatermark of the DataFrame" if stream.watermarked else "WATERMARK in the script"
+    source = "withWatermark of the DataFrame" if stream.watermarked else "declared with the stream"
     late = "Events that come later take no part, and are counted."
     return f"{name}: {window_of_microseconds(stream.watermark)} ({source}). {late}"
 
