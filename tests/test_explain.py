@@ -288,7 +288,7 @@ ROWS = (
         ),
         (
             "SELECT c.user FROM Clicks c WHERE c.page = 'Home';",
-            "emitted A row leaves in the micro-batch in which its event comes, even if that is late. "
+            "emitted A row depends on one event: it is sure, and leaves, in the micro-batch in which that comes. "
             "kept Nothing: Spark filters and projects events.",
         ),
         (

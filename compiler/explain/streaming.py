@@ -28,6 +28,8 @@ Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+LATE = "Events that come later take no part, and are counted."
+NEVER_LATE = "It waits for none: no event is late for a SELECT that only filters and projects."
 
 
 # PATTERN.
@@ -81,22 +83,21 @@ def with_network(notes: Notes, network: StreamNetwork, buckets: int) -> Notes:
     return (*others, ("operator", together), ("buckets", spread))
 
 
-def _watermarks(streams: Iterable[Stream]) -> Notes:
+def _watermarks(streams: Iterable[Stream], late: str = LATE) -> Notes:
     outside = [stream for stream in streams if stream.producer is None and not stream.is_relation]
-    texts = list(map(_watermark, outside))
+    texts = [_watermark(stream, late) for stream in outside]
     if len(outside) > 1:
         texts.append(f"The slowest of the streams counts, unless {POLICY} is max.")
     return tuple(("watermark", text) for text in texts)
 
 
-def _watermark(stream: Stream) -> str:
+def _watermark(stream: Stream, late: str) -> str:
     name = written(stream.name)
     if stream.watermark is None:
         return (
             f"{name}: that of its DataFrame (withWatermark), or WATERMARK in CREATE STREAM; one is required."
         )
     source = "withWatermark of the DataFrame" if stream.watermarked else "declared with the stream"
-    late = "Events that come later take no part, and are counted."
     return f"{name}: {window_of_microseconds(stream.watermark)} ({source}). {late}"
 
 
@@ -196,10 +197,11 @@ def select_notes(plan: NetworkPlan) -> Notes:
     streamed = plan.streamed
     if streamed is None:
         return ()
-    watermarks = _watermarks(plan.query.streams)
     if streamed.core is None:
-        sure = "A row leaves in the micro-batch in which its event comes, even if that is late."
-        return (*watermarks, ("emitted", sure), ("kept", "Nothing: Spark filters and projects events."))
+        sure = "A row depends on one event: it is sure, and leaves, in the micro-batch in which that comes."
+        kept = "Nothing: Spark filters and projects events."
+        return (*_watermarks(plan.query.streams, NEVER_LATE), ("emitted", sure), ("kept", kept))
+    watermarks = _watermarks(plan.query.streams)
     if isinstance(streamed.core, Correlator) and all(map(is_of_one_event, streamed.core.inputs)):
         sure = "A row is sure when its last event comes: how long each is valid is known."
     else:
