@@ -803,23 +803,41 @@ class ImpreciseProgram(PatternProgram):
 
 
 @dataclass(frozen=True)
+class ScopeEnd:
+    """Where the scope of a negation ends: the instant before the first of the `events` starts that the match
+    has; if it has none of them, at its end or with its window, if one of these is `otherwise`. The negation
+    concerns only matches that have an event of the name `taken`, if that is given: those of its branch."""
+
+    events: tuple[EventName, ...] = ()
+    otherwise: str | None = None
+    taken: EventName | None = None
+
+
+END, WINDOW = "end", "window"
+
+
+@dataclass(frozen=True)
 class Emission:
     """When a match is sure: when the watermark has reached the latest of the times that are listed here. With
     none, as soon as its events have come.
 
     `window`: its start plus the window; with a window of EVENTS, when as many are known. `end`: its end.
-    `before`: for each of these groups of variables, the instant before the first of their events starts: a
-    negation looks no further. `compared`: two ways can lead to one match, so what was sure before is found
-    again, and compared."""
+    `scopes`: the ends of what negations look at. `compared`: two ways can lead to one match, so what was sure
+    before is found again, and compared."""
 
     window: bool = False
     end: bool = False
-    before: tuple[tuple[EventName, ...], ...] = ()
+    scopes: tuple[ScopeEnd, ...] = ()
     compared: bool = False
 
     @property
     def is_immediate(self) -> bool:
-        return not (self.window or self.end or self.before)
+        return not (self.window or self.end or self.scopes)
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether some matches wait for their window."""
+        return self.window or any(scope.otherwise == WINDOW for scope in self.scopes)
 
 
 MATCH_START, MATCH_END = "match_start", "match_end"
@@ -883,7 +901,7 @@ class StreamedPattern:
         its start on. A collapsed row waits for one from its single events on, and has matches that started
         one before them."""
         looks_back = self.program.looks_back or self.program.collapsed
-        return 2 if looks_back and self.emission.window else 1
+        return 2 if looks_back and self.emission.may_wait else 1
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from in_stream import FAR, Answered, arrival, stream_answers
 from stream_fuzz import drawn
 
 from neelc.ir import patterns as p
+from neelc.ir.expressions import SameAttributes
 from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
@@ -122,11 +123,20 @@ def waits(match: Match, planned: KernelPlan) -> str:
         "the strategy looks at all events up to the end": match.strategy != SelectionStrategy.ANY_MATCH,
         "all events up to the end are counted": planned.program.counted,
         "EXISTS beside a negation": any(isinstance(part, p.Exists) for part in parts) and negative,
-        "a branch that is not taken has a negation": any(isinstance(part, p.Or) for part in parts)
-        and negative,
-        "what follows a negation may be absent": any(p.may_be_empty(part) for part in parts) and negative,
+        "no event that is tried may be what a negation is about": any(map(_is_rare, parts))
+        or (negative and any(isinstance(node, SameAttributes) for node in walk(match.pattern))),
+        "a list of composites beside a negation": any(map(_is_composite_list, parts)) and negative,
     }
     return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _is_rare(part: p.Pattern) -> bool:
+    """Whether a negation is about several events, or has conditions."""
+    return isinstance(part, p.Not) and not (isinstance(part.part, p.Event) and part.part.where is None)
+
+
+def _is_composite_list(part: p.Pattern) -> bool:
+    return isinstance(part, p.Repeat) and not isinstance(part.part, p.Event)
 
 
 def check_number(number: int, seen: Counter[str]) -> None:

@@ -288,8 +288,8 @@ ROWS = (
         ),
         (
             "SELECT c.user FROM Clicks c WHERE c.page = 'Home';",
-            "emitted A row depends on one event: it is sure, and leaves, in the micro-batch in which that comes. "
-            "kept Nothing: Spark filters and projects events.",
+            "emitted A row depends on one event: it is sure, and leaves, in the micro-batch in which that "
+            "comes. kept Nothing: Spark filters and projects events.",
         ),
         (
             "SELECT c.user FROM Clicks WINDOW(TIME 1 MINUTE) c, Clicks WINDOW(TIME 1 HOUR) d "

@@ -100,6 +100,12 @@ def test_an_event_without_a_time_is_not_taken_for_late() -> None:
         ("SEQ(A a, !X x, AND(B b, C c)) WITHIN 9", ["A1 C5 B7", "@4"], ["", "A1 C5 B7"]),
         ("SEQ(A a, !SEQ(X x, Y y), B b) WITHIN 9", ["A1 X2 B5", "@4"], ["", "A1 B5"]),
         ("SEQ(A a, !X x, C? c, B b) WITHIN 9", ["A1 C3 B7", "@2", "@6"], ["", "A1 C3 B7", "A1 B7"]),
+        # A negation of a branch, or of a part that may be absent, concerns those who have it.
+        ("OR(SEQ(A a, !X x), B b) WITHIN 9", ["A1 B2", "@9", "@10"], ["B2", "", "A1"]),
+        ("SEQ(OR(SEQ(A a, !X x), B b), C c) WITHIN 9", ["A1 B2 C5", "@3", "@4"], ["B2 C5", "", "A1 C5"]),
+        ("SEQ(A a, SEQ(B b, !X x)?) WITHIN 9", ["A1 B2", "@9", "@10"], ["A1", "", "A1 B2"]),
+        # What may be absent ends what a negation looks at, if it is there.
+        ("SEQ(A a, !X x, C? c) WITHIN 9", ["A1 C5", "@3", "@4", "@10"], ["", "", "A1 C5", "A1"]),
         ("AND_NEG(A a, !X x, B b) WITHIN 9", ["B1 A5", "@3", "@5"], ["", "", "B1 A5"]),
         # One at the beginning looks back; one at the end, or in an AND, as far ahead as the window.
         ("SEQ(!X x, A a) WITHIN 9", ["A5", "@3", "@4"], ["", "", "A5"]),

@@ -22,7 +22,13 @@ from neelc.pattern.plan.emission import StreamPlan, group_time
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
 from neelc.rows.plan.streams import decided_when, kept_rows
-from neelc.runtime.program import EventName, StreamedGroups, StreamedImprecise, StreamedPattern
+from neelc.runtime.program import (
+    EventName,
+    ScopeEnd,
+    StreamedGroups,
+    StreamedImprecise,
+    StreamedPattern,
+)
 
 Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
@@ -110,6 +116,8 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     A match is sure at its last event: it leaves in the micro-batch in which that comes.
     A match is sure when the watermark reaches b.
     A match is sure when WITHIN has passed: up to 1 HOUR after its last event, as the watermark counts.
+    >>> print(emitted(*stream_plan("OR(SEQ(A a, !C c), B b) WITHIN 1 HOUR")))
+    A match is sure with a when WITHIN has passed: up to 1 HOUR after its last event; else at its last event.
     """
     if isinstance(plan.streamed, StreamedGroups):
         row = "A row, of all matches that are equal," if plan.streamed.distinct else "A group"
@@ -127,7 +135,10 @@ def emitted(query: Match, plan: StreamPlan) -> str:
         return AT_LAST_EVENT
     if emission.end:
         return "A match is sure when the watermark reaches its end."
-    events = [_first(group) for group in emission.before]
+    if any(scope.otherwise or scope.taken for scope in emission.scopes):
+        sure = "; ".join(_closed(scope, str(query.within)) for scope in emission.scopes)
+        return f"A match is sure {sure}; else at its last event."
+    events = [_first(scope.events) for scope in emission.scopes]
     return f"A match is sure when the watermark reaches {' and '.join(events)}."
 
 
@@ -136,6 +147,23 @@ def _group_end(query: Match, plan: StreamPlan) -> str:
     assert item is not None, "a group that is never complete is refused"
     name = next(output.name for output in query.outputs if output.expression == item.expression)
     return f"the last time with its {written(name)}" if item.last else f"its {written(name)}"
+
+
+def _closed(scope: ScopeEnd, window: str) -> str:
+    """When a negation of a match is decided that does not concern all matches, or is open without an event
+    that may be absent.
+
+    >>> _closed(ScopeEnd(("c",), "end", "a"), "1 HOUR")
+    'with a when the watermark reaches c or, without it, when the watermark reaches its end'
+    """
+    whose = "" if scope.taken is None else f"with {scope.taken} "
+    reached = f"when the watermark reaches {_first(scope.events)}" if scope.events else ""
+    passed = {
+        "window": f"when WITHIN has passed: up to {window} after its last event",
+        "end": "when the watermark reaches its end",
+        None: "",
+    }[scope.otherwise]
+    return whose + " or, without it, ".join(text for text in (reached, passed) if text)
 
 
 ALONE = "A match is one event: it leaves in the micro-batch in which that comes."
@@ -199,8 +227,8 @@ def select_notes(plan: NetworkPlan) -> Notes:
         return ()
     if streamed.core is None:
         sure = "A row depends on one event: it is sure, and leaves, in the micro-batch in which that comes."
-        kept = "Nothing: Spark filters and projects events."
-        return (*_watermarks(plan.query.streams, NEVER_LATE), ("emitted", sure), ("kept", kept))
+        nothing = ("kept", "Nothing: Spark filters and projects events.")
+        return (*_watermarks(plan.query.streams, NEVER_LATE), ("emitted", sure), nothing)
     watermarks = _watermarks(plan.query.streams)
     if isinstance(streamed.core, Correlator) and all(map(is_of_one_event, streamed.core.inputs)):
         sure = "A row is sure when its last event comes: how long each is valid is known."

@@ -40,11 +40,13 @@ from neelc.runtime.kernels.matching import Piece, matches, taken_matches, united
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of, functions_called
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.program import (
+    END,
     MATCH_START,
     Emission,
     MatchGrouping,
     MatchValue,
     PatternProgram,
+    ScopeEnd,
     StreamedPattern,
 )
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
@@ -313,13 +315,13 @@ def _touched(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove)
     now."""
     start, emission = known.columns.start, streamed.emission
     touched = known.is_new.copy()
-    if emission.end or emission.before:
+    if emission.end or emission.scopes:
         touched |= (start > move.before) & (start - 1 <= move.now)
         if known.columns.end is not start:
             touched |= (known.columns.end > move.before) & (known.columns.end <= move.now)
-    if emission.window and streamed.window is None:
+    if emission.may_wait and streamed.window is None:
         touched[:] = True
-    elif emission.window and streamed.window is not None:
+    elif emission.may_wait and streamed.window is not None:
         passed = start + streamed.window
         touched |= (passed > move.before) & (passed <= move.now)
     return touched
@@ -338,15 +340,28 @@ class Surely:
     def __call__(self, piece: Piece, watermark: int) -> Bools:
         count, emission = count_of(piece), self.streamed.emission
         sure = np.ones(count, dtype=np.bool_)
-        for group in emission.before:
-            # A group that is absent bounds no negation of this match.
-            least, present = self._least({name: piece[name] for name in group}, count)
-            sure &= ~present | (least - 1 <= watermark)
+        for scope in emission.scopes:
+            sure &= self._is_closed(scope, piece, count, watermark)
         if emission.end:
             sure &= self._end(piece, count) <= watermark
         if emission.window:
             sure &= self._is_past(piece, count, watermark)
         return sure
+
+    def _is_closed(self, scope: ScopeEnd, piece: Piece, count: int, watermark: int) -> Bools:
+        """Whether what a negation looks at has passed, for each match."""
+        least, present = self._least({name: piece[name] for name in scope.events}, count)
+        closed = least - 1 <= watermark
+        if scope.otherwise is None:
+            closed |= ~present
+        elif not present.all():
+            is_end = scope.otherwise == END
+            past = self._end(piece, count) <= watermark if is_end else self._is_past(piece, count, watermark)
+            closed = np.where(present, closed, past)
+        if scope.taken is not None:
+            _, taken = self._least({scope.taken: piece[scope.taken]}, count)
+            closed |= ~taken
+        return closed
 
     def _is_past(self, piece: Piece, count: int, watermark: int) -> Bools:
         """Whether a window from the start of each match on has passed."""

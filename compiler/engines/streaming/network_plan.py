@@ -300,7 +300,7 @@ class PatternNode(QueryNode):
             return inf if program.grouping.span else program.window
         if isinstance(program, StreamedImprecise):
             return 0 if program.is_immediate else program.window
-        if not program.emission.window and not self.query.collapsed:
+        if not program.emission.may_wait and not self.query.collapsed:
             return 0
         return inf if self._window is None else self._window
 

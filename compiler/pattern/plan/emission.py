@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.ir.expressions import (
@@ -58,14 +58,17 @@ from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.time_groups import EXACT, last_time
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.program import (
+    END,
     MATCH_END,
     MATCH_START,
+    WINDOW,
     Emission,
     EventName,
     ImpreciseProgram,
     MatchGrouping,
     MatchValue,
     PatternProgram,
+    ScopeEnd,
     StreamedGroups,
     StreamedImprecise,
     StreamedPattern,
@@ -428,81 +431,110 @@ def emission_of(query: Match, program: PatternProgram) -> Emission:
     ...     return emission_of(match, kernel_program(match))
     >>> emission("SEQ(A a, B+ b[], C c) WITHIN 9").is_immediate
     True
-    >>> emission("SEQ(A a, !B b, SEQ(C c, D d)) WITHIN 9").before
-    (('c', 'd'),)
-    >>> emission("SEQ(A a, !B b, C? c, D d) WITHIN 9").before
-    (('c', 'd'),)
+    >>> emission("SEQ(A a, !B b, SEQ(C c, D d)) WITHIN 9").scopes
+    (ScopeEnd(events=('c', 'd'), otherwise=None, taken=None),)
     >>> emission("SEQ(A a, !B b) WITHIN 9").window
     True
+
+    What may be absent ends a scope where it is there; a negation in a branch concerns those who take it:
+
+    >>> emission("SEQ(A a, !B b, C? c) WITHIN 9").scopes
+    (ScopeEnd(events=('c',), otherwise='window', taken=None),)
+    >>> emission("OR(SEQ(A a, !B b), C c) WITHIN 9").scopes
+    (ScopeEnd(events=(), otherwise='window', taken='a'),)
     """
     if query.partial is not None:
         return Emission(window=True)
-    scopes = set(_scopes(query.pattern, None))
     bound = {name for output in program.outputs for name, _ in output.bound}
-    groups = sorted({scope.group for scope in scopes if scope.group and set(scope.group) <= bound})
-    is_lost = any(scope.group and not set(scope.group) <= bound for scope in scopes)
+    scopes = {_known(scope, bound) for scope in _scopes(query.pattern, WITH_WINDOW, bound)}
     exists = any(isinstance(part, Exists) for part in all_parts(query.pattern))
     negative = any(isinstance(part, Not) for part in all_parts(query.pattern))
-    counted = program.counted
+    window = (
+        WITH_WINDOW in scopes or (exists and negative) or (query.collapsed and _has_open_list(query.pattern))
+    )
+    shorter = () if window else sorted((one for one in scopes if one.events or one.taken), key=str)
     return Emission(
-        window=any(scope.is_open for scope in scopes)
-        or (exists and negative)
-        or (query.collapsed and _has_open_list(query.pattern)),
+        window=window,
         end=query.strategy != SelectionStrategy.ANY_MATCH
-        or counted
-        or is_lost
+        or program.counted
         or query.collapsed
-        or any(scope.is_inside for scope in scopes),
-        before=tuple(groups),
+        or ScopeEnd(otherwise=END) in scopes,
+        scopes=tuple(shorter),
         compared=exists or program.unique,
     )
 
 
-@dataclass(frozen=True)
-class ScopeEnd:
-    """Where the scope of a negation ends: when the first event of `group` starts; not before the window
-    ends, if it `is_open`; or somewhere inside of the match."""
-
-    group: tuple[str, ...] = ()
-    is_open: bool = False
-    is_inside: bool = False
+WITH_WINDOW = ScopeEnd(otherwise=WINDOW)
 
 
-OPEN, INSIDE = ScopeEnd(is_open=True), ScopeEnd(is_inside=True)
+def _known(scope: ScopeEnd, bound: Collection[EventName]) -> ScopeEnd:
+    """The end of a scope, by events that matches have: of others it is not known when they start."""
+    if set(scope.events) <= set(bound):
+        return scope
+    return ScopeEnd((), scope.otherwise or END, scope.taken)
 
 
-def _scopes(part: Pattern, after: ScopeEnd | None) -> Iterator[ScopeEnd]:
-    """The ends of all negations' scopes in a part; `after` is where its own scope ends, None: with the
-    window."""
+def _scopes(part: Pattern, after: ScopeEnd, bound: Collection[EventName]) -> Iterator[ScopeEnd]:
+    """The ends of all negations' scopes in a part; `after` is where its own scope ends."""
     match part:
         case Not():
-            yield after or OPEN
+            yield after
         case Seq(parts):
             for place, inner in enumerate(parts):
-                yield from _scopes(inner, _following(parts[place + 1 :]) or after)
+                yield from _scopes(inner, _following(parts[place + 1 :], after), bound)
         case AndNeg(parts):
             for inner in parts:
-                yield from _scopes(inner, INSIDE if isinstance(inner, Not) else after)
-        case And(parts) | Or(parts):
+                inside = replace(after, events=(), otherwise=END)
+                yield from _scopes(inner, inside if isinstance(inner, Not) else after, bound)
+        case And(parts):
             for inner in parts:
-                yield from _scopes(inner, after)
+                yield from _scopes(inner, after, bound)
+        case Or(parts):
+            for place, inner in enumerate(parts):
+                others = {name for one in (*parts[:place], *parts[place + 1 :]) for name in targets(one)}
+                yield from _of_branch(inner, after, bound, others)
         case Repeat(inner):
             # In an iteration, the next one may come first, or the names are not those of the match.
-            for scope in _scopes(inner, after):
-                yield replace(INSIDE, is_open=scope.is_open)
-        case Exists(_, inner) | Optional(inner):
-            yield from _scopes(inner, after)
+            for scope in _scopes(inner, after, bound):
+                yield replace(after, events=(), otherwise=WINDOW if scope.otherwise == WINDOW else END)
+        case Optional(inner):
+            yield from _of_branch(inner, after, bound)
+        case Exists(_, inner):
+            yield from _scopes(inner, after, bound)
 
 
-def _following(parts: Sequence[Pattern]) -> ScopeEnd | None:
-    """Where a scope ends that parts of a SEQ follow: at the first that is not absent; one never is."""
-    group: tuple[str, ...] = ()
+def _of_branch(
+    part: Pattern, after: ScopeEnd, bound: Collection[EventName], others: Collection[EventName] = ()
+) -> Iterator[ScopeEnd]:
+    """The ends of scopes in a part that a match may not have. `others` are names of other branches: by one of
+    these it would wait for longer than it must."""
+    certain = [name for name in _certain(part) if name in bound]
+    taken = next((name for name in certain if name not in others), next(iter(certain), None))
+    yield from _scopes(part, after if taken is None else replace(after, taken=taken), bound)
+
+
+def _certain(part: Pattern) -> Iterator[str]:
+    """The names that every match of a part has."""
+    match part:
+        case Event(variable=str(name)):
+            yield name
+        case Repeat(variable=str(name)) if not may_be_empty(part):
+            yield name
+        case Seq(parts) | And(parts) | AndNeg(parts):
+            for inner in parts:
+                yield from _certain(inner)
+
+
+def _following(parts: Sequence[Pattern], after: ScopeEnd) -> ScopeEnd:
+    """Where a scope ends that parts of a SEQ follow: at the first that is not absent; else where that of the
+    SEQ ends."""
+    events: tuple[str, ...] = ()
     for part in parts:
         if not isinstance(part, Not):
-            group += targets(part)
+            events += targets(part)
             if not may_be_empty(part):
-                return ScopeEnd(group)
-    return None
+                return replace(after, events=events, otherwise=None)
+    return replace(after, events=(*events, *after.events))
 
 
 def _is_one_event(pattern: Pattern) -> bool:
