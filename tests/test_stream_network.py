@@ -346,7 +346,7 @@ def test_rows_of_a_span_of_time_are_not_read() -> None:
 def test_enumerated_matches_are_aggregated_by_the_last_query_only() -> None:
     read = "PATTERN SEQ(Pair p, C c) WITHIN 9 SECONDS RETURN c.t AS at, stddev(p.x) AS x"
     assert network(PAIR, read).queries[-1].name is None
-    with pytest.raises(UnsupportedNetwork, match="reading aggregates over matches that are enumerated"):
+    with pytest.raises(UnsupportedNetwork, match="whose matches are enumerated for its aggregates"):
         network(PAIR, f"CREATE QUERY Counts AS {read}", TREND.format("Counts", "at"))
 
 

@@ -257,8 +257,13 @@ class PatternNode(QueryNode):
         if self.plan.counted is not None:
             return rows_of_groups(self.plan.counted)
         if self.plan.is_listed:
-            what = "reading aggregates over matches that are enumerated, or read as events"
-            raise UnsupportedNetwork(f"{what}: {self.title}", self.span)
+            refusal = UnsupportedNetwork(
+                f"reading {self.title}, whose matches are enumerated for its aggregates", self.span
+            )
+            refusal.hint = (
+                "aggregates that can be counted can be read, such as count(*) and sum(b.x) of a SEQ"
+            )
+            raise refusal
         return rows_of_matches(self.planned)
 
     def events(self, stream: Stream, read: QueryNode, longest: int | None) -> Iterator[RowProjection]:
