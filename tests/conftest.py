@@ -47,6 +47,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="never: runs with --thorough"))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Without its groups, pytest-xdist would start a Spark session in every process, in silence."""
+    grouped = [item for item in session.items if item.get_closest_marker("xdist_group")]
+    if session.config.getoption("loadgroup", False) and grouped and "@" not in grouped[0].nodeid:
+        raise pytest.UsageError("pytest-xdist does not see the groups of tests: see tests/versions.txt")
+
+
 @pytest.fixture(scope="session")
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether expectations are to be rewritten instead of compared."""
