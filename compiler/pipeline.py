@@ -122,13 +122,16 @@ def plan_queries(
     planner: Planner | None = None,
 ) -> Iterator[PlannedQuery]:
     """Rewrite, choose and plan queries, each of which may read those before it; beside each, whether others
-    read it as a stream. With `compare`, choices are compared with the baselines of the papers; a `planner` of
-    one's own takes the place of `plan_query`."""
+    read it as a stream. The rows of a SELECT that others read are events, too: how valid times are cut counts
+    for them. With `compare`, choices are compared with the baselines of the papers; a `planner` of one's own
+    takes the place of `plan_query`."""
     units: dict[str, str] = {}
     queries = list(queries)
     unit = _unit_of_network(queries) if options.streaming else None
+    as_rows = {stream.rows_of for named, _ in queries for stream in named.query.streams}
     for named, as_stream in queries:
-        context = PlanningContext(options, statistics, dict(units), as_stream, unit)
+        is_read = as_stream or (isinstance(named.query, Algebra) and named.name in as_rows - {None})
+        context = PlanningContext(options, statistics, dict(units), is_read, unit)
         choice = choose_form(named.query, context, compare)
         try:
             plan = (planner or plan_query)(named, choice, context)
