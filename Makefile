@@ -32,7 +32,7 @@ demo: .venv/ready java  ## a million events, three queries on Spark: matches, ex
 
 test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
-	@$(BIN)/pytest -q -n 3 --dist loadgroup  # two Spark sessions, for streams and for the rest; all else beside them
+	@$(BIN)/pytest -q -n 3 --dist loadgroup  # two Spark sessions; all else beside them
 
 thorough: .venv/ready java chromium  ## all tests, with those that take long: faults and variants over streams
 	@$(BIN)/pytest -q -n 3 --dist loadgroup --thorough

@@ -19,12 +19,12 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in several processes, those that ask Spark run in two, each with a session: those of
-    streams mostly wait for micro-batches, and would make the other half twice as long."""
+    """Where tests run in several processes, those that ask Spark run in two, each with a session. The streams
+    and the case files take about as long as all others."""
     for item in items:
         if HERE in item.path.parents:
-            is_stream = any(word in item.path.name for word in ("stream", "replay"))
-            item.add_marker(pytest.mark.xdist_group("streams" if is_stream else "spark"))
+            is_other = any(word in item.path.name for word in ("stream", "replay", "cases"))
+            item.add_marker(pytest.mark.xdist_group("streams and cases" if is_other else "spark"))
 
 
 @pytest.fixture(scope="session")
