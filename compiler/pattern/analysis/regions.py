@@ -32,7 +32,7 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.names import bare, is_quoted, same, written
 from neelc.ir.node import Node, map_children, remembered, walk
-from neelc.ir.patterns import declared, inner_parts, targets
+from neelc.ir.patterns import all_parts, declared, inner_parts, targets
 from neelc.ir.program import EventType, Match, Member
 from neelc.ir.script import SelectionStrategy
 from neelc.scalar.evaluate_constants import TRUE
@@ -170,6 +170,26 @@ class QueryFacts:
         pairs = product(self.type(left).members, self.type(right).members)
         return any(_overlap(one, two) for one, two in pairs)
 
+    def found_in_closures(self, names: Collection[str], pattern: p.Pattern) -> frozenset[str]:
+        """Those of the variables of a pattern whose events a negation inside of a closure could find, which
+        is not one of them. An event of a match spoils nothing: so the negation must know them.
+
+        >>> from pattern_examples import query
+        >>> facts = QueryFacts(lambda: query("AND(A a, B b, SEQ(C c, !A x, D d)+ k[])"))
+        >>> sorted(facts.found_in_closures(["a", "b"], facts.query.pattern))
+        ['a']
+        >>> sorted(facts.found_in_closures(["a", "b", "k"], facts.query.pattern))
+        []
+        """
+        parts = [part for part in all_parts(pattern) if isinstance(part, p.Event | p.Repeat)]
+        closures = [part for part in parts if isinstance(part, p.Repeat) and part.variable not in names]
+        inside = (part for closure in closures for part in all_parts(closure))
+        negated = {type for part in inside if isinstance(part, p.Not) for type in _types(part)}
+        own = ((part.variable, type) for part in parts if part.variable in names for type in _types(part))
+        return frozenset(
+            name for name, type in own if name and any(self.may_overlap(type, other) for other in negated)
+        )
+
     @cached_property
     def _declared(self) -> frozenset[str]:
         return frozenset(bare(known).casefold() for known in declared(self.query.pattern))
@@ -184,6 +204,11 @@ class QueryFacts:
         used = self._declared.union(bare(known).casefold() for known in taken)
         names = (f"{bare(name)}_{number}" for number in count(2))
         return written(next(candidate for candidate in names if candidate.casefold() not in used))
+
+
+def _types(part: p.Pattern) -> Iterator[str]:
+    """The types of the events of a part."""
+    return (inner.type for inner in all_parts(part) if isinstance(inner, p.Event))
 
 
 def _overlap(left: Member, right: Member) -> bool:

@@ -236,6 +236,11 @@ def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
         raise UnsupportedQuery("an imprecise timestamp")
     if not is_certain_enough(query):
         raise UnsupportedQuery("a confidence of more than 1")
+    facts = QueryFacts(lambda: query)
+    for part in all_parts(query.pattern):
+        if isinstance(part, p.Exists) and facts.found_in_closures(part.variables, part.part):
+            what = "EXISTS of an event that a negation inside of a closure could find"
+            raise UnsupportedQuery(what, part.span)
 
 
 def _leader(block: Block) -> EventName | None:

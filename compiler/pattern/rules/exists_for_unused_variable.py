@@ -11,7 +11,7 @@ from neelc.ir.patterns import And, Event, Exists, Pattern, Seq, may_be_empty, ta
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DOUBLE, FLOAT, Array
-from neelc.pattern.analysis.regions import spots
+from neelc.pattern.analysis.regions import QueryFacts, spots
 from neelc.pattern.rules.rebuilding import shorter
 
 IGNORING_REPEATS = ("any", "bool_and", "bool_or", "every", "max", "min", "some")
@@ -43,6 +43,13 @@ def exists_for_unused_variable(query: Match) -> Match | None:
     >>> exists_for_unused_variable(query("AND(A a, B b) RETURN DISTINCT a.x, match_end"))
     >>> print(exists_for_unused_variable(query("SEQ(A a, B b, C c) RETURN DISTINCT a.x, match_end")).pattern)
     EXISTS b : SEQ(A a, B b, C c)
+
+    Nor is a variable dropped whose event a negation inside of a closure could find: an event of the match
+    spoils nothing, so the negation must know it.
+
+    >>> beside = query("AND(A a, B b, SEQ(C c, !A x, D d)+ k[]) RETURN DISTINCT k[1].c.x")
+    >>> print(exists_for_unused_variable(beside).pattern)
+    EXISTS b : AND(A a, B b, SEQ(C c, !A x, D d)+ k[])
 
     A match binds at least one event, so a variable that is always bound must be left.
 
@@ -90,6 +97,8 @@ def _unused(query: Match) -> tuple[str, ...]:
     """The variables that can be dropped, in order."""
     used = frozenset(name for output in query.outputs for name in _named(output.expression, query))
     unused = [name for name in targets(query.pattern) if name not in used]
+    needed = QueryFacts(lambda: query).found_in_closures(unused, query.pattern)
+    unused = [name for name in unused if name not in needed]
     if may_be_empty(Exists(tuple(unused), query.pattern)):
         events = (spot.part for spot in spots(query.pattern))
         sure = [part.variable for part in events if isinstance(part, Event) and part.variable in unused]
