@@ -19,6 +19,8 @@ from types import FrameType
 import pytest
 from command_line import Here
 
+pytestmark = pytest.mark.xdist_group("bombs")  # one process: what they begin with takes long
+
 HEAD = "CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, x DOUBLE) TIMESTAMP BY ts TYPE BY kind;\n"
 GIGABYTE = 1 << 30
 PLACES = "a row pattern with more than 10000 places"

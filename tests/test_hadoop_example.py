@@ -20,6 +20,8 @@ import pyarrow.parquet
 import pytest
 from repository import ROOT
 
+pytestmark = pytest.mark.xdist_group("hadoop")  # one process: what they begin with takes long
+
 HADOOP = ROOT / "docs" / "examples" / "hadoop"
 SCRIPT = HADOOP / "hadoop.neel"
 EXPECTED = HADOOP / "expected.txt"

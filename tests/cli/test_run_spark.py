@@ -38,12 +38,11 @@ def test_rows_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
 def test_the_time_zone_of_the_session(tmp_path: Path) -> None:
     (tmp_path / "script.neel").write_text(ZONED)
     (tmp_path / "log.csv").write_text(LOG)
-    for format in ("table", "json"):
-        run = ("run", "script.neel", "--timezone", "Europe/Berlin", "--format", format)
-        done = process(*run, "--master", "local[1]", directory=tmp_path)
-        reference = process(*run, "--engine", "reference", directory=tmp_path)
-        assert done.status == 0, done.err
-        assert done.out == reference.out
+    run = ("run", "script.neel", "--timezone", "Europe/Berlin", "--format", "json")
+    done = process(*run, "--master", "local[1]", directory=tmp_path)
+    reference = process(*run, "--engine", "reference", directory=tmp_path)
+    assert done.status == 0, done.err
+    assert done.out == reference.out
 
 
 MIXED = """CREATE STREAM ticks (ts INT, price INT) TIMESTAMP BY ts UNIT SECONDS FROM 'ticks.csv';
@@ -60,8 +59,6 @@ def test_what_only_spark_knows_is_asked_when_it_has_started(tmp_path: Path) -> N
     (tmp_path / "script.neel").write_text(MIXED)
     (tmp_path / "ticks.csv").write_text("ts,price\n1,10\n2,8\n3,9\n4,7\n5,6\n")
     run = ("run", "script.neel", "--master", "local[1]", "--format", "csv")
-    done = process(*run, "--query", "Pairs", directory=tmp_path)
-    assert (done.status, done.out) == (0, "a,b\n7,6\n8,6\n8,7\n"), done.err
     done = process(*run, directory=tmp_path)
     assert (done.status, done.out.splitlines()[0]) == (0, "total,other"), done.err
     assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == ["15", "14", "13"]

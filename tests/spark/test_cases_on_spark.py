@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from asked_cases import PATHS, ask_cases
 from on_spark import Asking
 
-PARTS = {"kernel": 8, "join": 8, "window": 2, "nested": 2}
+PARTS = {"kernel": 8, "join": 16, "window": 2, "nested": 4}
 """In how many parts the cases are asked."""
 SHARES = {"kernel": 1, "join": 1, "window": 1, "nested": 4}
 """One of how many cases is asked: nested execution runs on the kernel, which answers all of them."""
-LEAST = {"kernel": 40, "join": 15, "window": 8, "nested": 40}
+LEAST = {"kernel": 40, "join": 7, "window": 8, "nested": 20}
 """How many cases of a part must be answered, at least."""
+HALVED = ("join", "nested")
+"""Every other part of these takes its turn with --thorough only: the kernel has asked the same cases."""
 
 
-@pytest.mark.parametrize(
-    ("strategy", "part"), [(strategy, part) for strategy, parts in PARTS.items() for part in range(parts)]
-)
+def parts() -> Iterator[Any]:
+    for strategy, count in PARTS.items():
+        for part in range(count):
+            is_long = strategy in HALVED and part % 2
+            yield pytest.param(strategy, part, marks=[pytest.mark.thorough] if is_long else [])
+
+
+@pytest.mark.parametrize(("strategy", "part"), list(parts()))
 def test_cases(spark: Any, strategy: str, part: int) -> None:
     paths = PATHS[:: SHARES[strategy]][part :: PARTS[strategy]]
     asked = ask_cases(spark, paths, Asking(strategy, shuffled=1))

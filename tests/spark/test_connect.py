@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-SHARE = "14"
-LEAST = {"kernel": 25, "join": 8}
+SHARE = "28"
+LEAST = {"kernel": 12, "join": 4}
 
 
 def printed(program: str, *arguments: str) -> Any:
