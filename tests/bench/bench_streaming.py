@@ -37,7 +37,7 @@ BATCH, BATCHES, WARM = 400_000, 6, 2
 """Events of a micro-batch; micro-batches; those of them that are not measured."""
 LARGE = 4
 """How many times as many events the largest micro-batches have."""
-KEYS = 5_000
+KEYS, MANY_KEYS = 5_000, 100_000
 BUCKETS = 16
 FLOOR_GOAL, FLINK_GOAL, KEY_GOAL = 1.5, 3.0, 15.0
 LIMIT = 300.0
@@ -211,13 +211,13 @@ def latency(trigger: str | None) -> tuple[np.ndarray[Any, Any], int]:
 def against_spark(scale: float) -> list[Row]:
     """The floor, by the size of micro-batches, and Spark's way by key, in turn with neelc."""
     rows = [*_against_floor(scale)]
-    asked = recipe(scale)
-    found, keyed = run_stream(ours(events(asked))), run_stream(by_key(events(asked)), most=2)
-    both = {"neelc": found.measured(), "by key": keyed.measured(warm=1)}
-    rows.append(faster(f"{_size(scale)}: Spark's state by key", both, KEY_GOAL, FIGURE, "by key"))
-    rows.append(
-        agree("matches of two micro-batches", {"neelc": sum(found.rows[:2]), "by key": sum(keyed.rows)})
-    )
+    for keys in (KEYS, MANY_KEYS):
+        asked = recipe(scale, keys)
+        found, keyed = run_stream(ours(events(asked))), run_stream(by_key(events(asked)), most=2)
+        both = {"neelc": found.measured(), "by key": keyed.measured(warm=1)}
+        rows.append(faster(f"{_size(scale, keys)}: Spark's state by key", both, KEY_GOAL, FIGURE, "by key"))
+        answers = {"neelc": sum(found.rows[:2]), "by key": sum(keyed.rows)}
+        rows.append(agree("matches of two micro-batches", answers))
     return rows
 
 
@@ -238,8 +238,8 @@ def _against_floor(scale: float) -> Iterator[Row]:
         yield Row("state", f"{founds[-1].state / 1e6:.1f} MB")
 
 
-def _size(scale: float) -> str:
-    return f"a million events in micro-batches of {round(BATCH * scale):,}, {KEYS:,} keys"
+def _size(scale: float, keys: int = KEYS) -> str:
+    return f"a million events in micro-batches of {round(BATCH * scale):,}, {keys:,} keys"
 
 
 def against_flink(scale: float) -> list[Row]:
