@@ -128,9 +128,9 @@ def plan_queries(
     units: dict[str, str] = {}
     queries = list(queries)
     unit = _unit_of_network(queries) if options.streaming else None
-    as_rows = {stream.rows_of for named, _ in queries for stream in named.query.streams}
+    every = [named for named, _ in queries]
     for named, as_stream in queries:
-        is_read = as_stream or (isinstance(named.query, Algebra) and named.name in as_rows - {None})
+        is_read = as_stream or (isinstance(named.query, Algebra) and is_read_as_events(named, every))
         context = PlanningContext(options, statistics, dict(units), is_read, unit)
         choice = choose_form(named.query, context, compare)
         try:
@@ -222,11 +222,11 @@ def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
 
 def _needed(program: Program, position: int, streaming: bool) -> Iterator[tuple[NamedQuery, bool]]:
     """The query and those that it reads, in the order of the script, each as others read it: as a stream, as
-    rows, or both; over streams without end once, see `is_read_in_network`."""
+    rows, or both; over streams without end once, see `is_read_as_events`."""
     queries = [program.queries[place] for place in program.needed([position])]
     read = [stream for named in queries for stream in named.query.streams]
     if streaming:
-        yield from ((named, is_read_in_network(named, queries)) for named in queries)
+        yield from ((named, is_read_as_events(named, queries)) for named in queries)
         return
     for named in queries:
         if named.name is not None and named.name in [stream.query for stream in read]:
@@ -235,9 +235,9 @@ def _needed(program: Program, position: int, streaming: bool) -> Iterator[tuple[
             yield named, False
 
 
-def is_read_in_network(named: NamedQuery, queries: Sequence[NamedQuery]) -> bool:
-    """Whether others of the queries, with which one operator runs it, read it as a stream. Of a SELECT they
-    read the same events if they read its rows."""
+def is_read_as_events(named: NamedQuery, queries: Sequence[NamedQuery]) -> bool:
+    """Whether others of the queries read it as a stream. Whoever reads the rows of a SELECT reads its events,
+    too."""
     read = [stream for other in queries for stream in other.query.streams]
     names = {stream.query for stream in read}
     if isinstance(named.query, Algebra):

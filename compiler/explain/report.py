@@ -46,7 +46,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
-from neelc.pipeline import PlannedQuery, is_read_in_network, plan_queries
+from neelc.pipeline import PlannedQuery, is_read_as_events, plan_queries
 from neelc.program import with_named_patterns
 from neelc.rows.plan.plan import HostPlan
 from neelc.sharing.sharing import share_queries
@@ -370,7 +370,7 @@ def report(
         program = with_selects_inlined(program)
     planned = plan_queries(
         [
-            (named, is_read_in_network(named, program.queries) if streaming else has_readers(named, program))
+            (named, is_read_as_events(named, program.queries) if streaming else has_readers(named, program))
             for named in program.queries
         ],
         Options(streaming=streaming),

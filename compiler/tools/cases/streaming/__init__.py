@@ -22,7 +22,7 @@ from neelc.ir.types import BIGINT, INT
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
-from neelc.pipeline import compile_program, is_read_in_network, plan_queries
+from neelc.pipeline import compile_program, is_read_as_events, plan_queries
 from neelc.rows.plan.plan import HostPlan
 from neelc.runtime.reference import rows_read_by, run
 from neelc.scalar.type_of import DATETIMES, type_of
@@ -79,7 +79,7 @@ def plans_in_process(queries: Sequence[NamedQuery]) -> list[tuple[NamedQuery, Qu
     """Each query with its plan. In process, no SELECT leaves anything to Spark: so it is planned as one that
     is read by another query."""
     read = [
-        (named, isinstance(named.query, Algebra) or is_read_in_network(named, queries)) for named in queries
+        (named, isinstance(named.query, Algebra) or is_read_as_events(named, queries)) for named in queries
     ]
     plans: list[tuple[NamedQuery, QueryPlan]] = []
     for one in plan_queries(read, STREAMING, Statistics()):
