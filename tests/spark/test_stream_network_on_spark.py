@@ -86,6 +86,20 @@ def set_to(spark: Any, **settings: str) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
+SETTINGS = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
+
+
+def check_rows(
+    spark: Any, directory: Path, text: str, rows: Sequence[tuple[object, ...]], least: int
+) -> None:
+    """Over a stream, a query gives the rows that it gives over bounded data; these are more than `least`."""
+    with set_to(spark, **SETTINGS):
+        expected = counted(neelc.sql(spark, text, S=frame(spark, rows)))
+        assert sum(expected.values()) > least
+        data = written(spark, rows, directory, 3)
+        assert streamed(spark, text, data, directory / "checkpoint") == expected
+
+
 KEYED = f"""{DECLARED}
 CREATE QUERY Run AS PATTERN SEQ(A a, B+ b[], !C c) WHERE [id] WITHIN 8 SECONDS
 RETURN a.id AS id, a.t AS since, b[last].t AS until, sum(b[].price) AS total, b[].s AS texts, a AS first,
@@ -99,13 +113,7 @@ RETURN w.id, w.total, w.price, w.shown, w.hour, w.n, w.since, w.te, a.t, a.x
 
 
 def test_three_queries_with_a_key(spark: Any, tmp_path: Path) -> None:
-    rows = events(320, 1)
-    settings = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
-    with set_to(spark, **settings):
-        expected = counted(neelc.sql(spark, KEYED, S=frame(spark, rows)))
-        assert sum(expected.values()) > 8
-        data = written(spark, rows, tmp_path, 3)
-        assert streamed(spark, KEYED, data, tmp_path / "checkpoint") == expected
+    check_rows(spark, tmp_path, KEYED, events(320, 1), least=8)
 
 
 ONE_BUCKET = f"""{DECLARED}
@@ -151,28 +159,13 @@ WHERE p.id = c.id AND c.kind = 'C' AND p.total > 2 GROUP BY p.id
 """
 
 
-SETTINGS = {"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
-
-
 def test_a_pattern_reads_a_select(spark: Any, tmp_path: Path) -> None:
-    rows = events(240, 3)
-    with set_to(spark, **SETTINGS):
-        expected = counted(neelc.sql(spark, PATTERN_OF_SELECT, S=frame(spark, rows)))
-        assert sum(expected.values()) > 8
-        data = written(spark, rows, tmp_path, 3)
-        assert streamed(spark, PATTERN_OF_SELECT, data, tmp_path / "checkpoint") == expected
+    check_rows(spark, tmp_path, PATTERN_OF_SELECT, events(240, 3), least=8)
 
 
 @pytest.mark.thorough
 def test_a_select_reads_a_pattern(spark: Any, tmp_path: Path) -> None:
-    rows = events(240, 4)
-    with set_to(
-        spark, **{"spark.sql.session.timeZone": "Europe/Berlin", "spark.sql.shuffle.partitions": "2"}
-    ):
-        expected = counted(neelc.sql(spark, SELECT_OF_PATTERN, S=frame(spark, rows)))
-        assert sum(expected.values()) > 8
-        data = written(spark, rows, tmp_path, 3)
-        assert streamed(spark, SELECT_OF_PATTERN, data, tmp_path / "checkpoint") == expected
+    check_rows(spark, tmp_path, SELECT_OF_PATTERN, events(240, 4), least=8)
 
 
 OF_ROWS = f"""{DECLARED}
@@ -189,12 +182,7 @@ RETURN f.id, f.since, f.until, f.total, f.above, f.te, p.n, p.ts AS began
 
 
 def test_queries_read_match_recognize(spark: Any, tmp_path: Path) -> None:
-    rows = events(240, 5)
-    with set_to(spark, **SETTINGS):
-        expected = counted(neelc.sql(spark, OF_ROWS, S=frame(spark, rows)))
-        assert sum(expected.values()) > 8
-        data = written(spark, rows, tmp_path, 3)
-        assert streamed(spark, OF_ROWS, data, tmp_path / "checkpoint") == expected
+    check_rows(spark, tmp_path, OF_ROWS, events(240, 5), least=8)
 
 
 # MATCH_RECOGNIZE of other queries, and queries whose rows stand for several matches.
@@ -241,9 +229,4 @@ SELECT id, n, total, since FROM Load MATCH_RECOGNIZE (
     ],
 )
 def test_match_recognize_reads_queries(spark: Any, tmp_path: Path, text: str) -> None:
-    rows = events(240, 6)
-    with set_to(spark, **SETTINGS):
-        expected = counted(neelc.sql(spark, text, S=frame(spark, rows)))
-        assert sum(expected.values()) > 5
-        data = written(spark, rows, tmp_path, 3)
-        assert streamed(spark, text, data, tmp_path / "checkpoint") == expected
+    check_rows(spark, tmp_path, text, events(240, 6), least=5)
