@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,19 +22,25 @@ from neelc.algebra.cost.sizes import valid_events
 from neelc.algebra.plan.network import QueryPlan, network_plan
 from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
-from neelc.arguments import BUCKETS, Options, UserAgent, UserAggregate
+from neelc.arguments import BUCKETS, ExecutionStrategy, Options, UserAgent, UserAggregate
 from neelc.catalog.inputs import GUESSES, GivenStream, GuessedTypes, Inputs, complete
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.streaming.network_plan import StreamNetwork, common_unit, query_node, stream_network
 from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
+from neelc.ir.types import TIMESTAMP, DataType
+from neelc.pattern.analysis.rule_columns import rule_query
 from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, rule_sets, why_alone
 from neelc.pattern.plan.strategies import (
     PlanningContext,
+    StrategyPlan,
     planned_match,
     planning_task,
     refuse_too_many_rows,
@@ -258,6 +265,110 @@ def compile_query(
         hint = "leave the strategy to neelc: another one might be able to"
     with _reported("not supported on Spark yet", program, position, source, hint):
         return compile_program(program, position, options, statistics)
+
+# Many queries in one pass.
+
+
+@dataclass(frozen=True)
+class CompiledRules:
+    """Source for the rows of many queries as one table. `sets` are the rules that are executed together,
+    `alone` those that are not, each with the reason, and `refused` those that cannot be executed."""
+
+    script: CompiledScript
+    sets: tuple[RuleSetPlan, ...]
+    alone: tuple[tuple[str, str], ...]
+    refused: tuple[tuple[str, UnsupportedQuery], ...]
+    times: DataType
+
+
+def compile_rules(
+    program: Program,
+    positions: Sequence[int],
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    shares: bool = True,
+) -> CompiledRules:
+    """Source for the rows of the named queries at these positions, with those that they read. Rules with the
+    same key are executed together; without what they `share`, for comparisons, each by its own steps.
+
+    Raises `CallError` if there is no rule to execute, or if the times of rules are of different kinds."""
+    from neelc.engines.spark.compiled import WrittenQuery, write_rules
+    from neelc.engines.spark.rules import common_time
+
+    options, statistics = options or Options(), statistics or Statistics()
+    rules = {program.queries[place].name: place for place in positions}
+    asked = _as_rules(program, positions)
+    needed = [asked.queries[place] for place in asked.needed(positions)]
+    read: list[WrittenQuery] = []
+    alone: list[tuple[WrittenQuery, str]] = []
+    together: list[RulePlan] = []
+    refused: list[tuple[str, UnsupportedQuery]] = []
+    queries = [
+        (named, as_stream)
+        for named in needed
+        for as_stream in (True, False)
+        if (named.name in rules if not as_stream else is_read_as_events(named, needed))
+    ]
+    for one in plan_queries(queries, options, statistics, planner=partial(_rule_plan, rules)):
+        assert one.named.name is not None, "rules have names"
+        if isinstance(one.plan, UnsupportedQuery):
+            refused.append((one.named.name, one.plan))
+        elif one.as_stream:
+            read.append(WrittenQuery(one.named, one.plan, True))
+        elif (why := _why_alone(one)) is not None:
+            alone.append((WrittenQuery(one.named, one.plan, False), why))
+        else:
+            assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan)
+            chunked = one.plan.plan.program.chunk is not None
+            together.append(RulePlan(one.named.name, one.plan.query, one.plan.plan, chunked))
+    if not together and not alone:
+        raise refused[0][1] if refused else CallError("there is no rule to run")
+    sets = rule_sets(together, shares)
+    kinds = [
+        named.query.clock.type
+        for named, as_stream in queries
+        if not as_stream and not isinstance(named.query, HostQuery)
+    ]
+    times = common_time(kinds or [TIMESTAMP])
+    if times is None:
+        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+    written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
+    reasons = tuple((one.named.name or "", why) for one, why in alone)
+    return CompiledRules(written, tuple(sets), reasons, tuple(refused), times)
+
+
+def _as_rules(program: Program, positions: Sequence[int]) -> Program:
+    """The program, with the queries at these positions as rules: their rows have keys and times, too."""
+    queries = list(program.queries)
+    for place in positions:
+        named = queries[place]
+        if isinstance(named.query, Match):
+            queries[place] = replace(named, query=rule_query(named.query).match)
+    return replace(program, queries=tuple(queries))
+
+
+def _rule_plan(
+    rules: Mapping[str | None, int], named: NamedQuery, choice: QueryChoice, context: PlanningContext
+) -> QueryPlan:
+    """The plan of a rule: for the kernel, if it can, so that others can go with it."""
+    if isinstance(choice, FormChoice) and not context.is_read and not named.match.aggregated:
+        options = replace(context.options, shortcuts=False, strategy=ExecutionStrategy.KERNEL)
+        try:
+            return plan_query(named, choice, replace(context, options=options))
+        except UnsupportedQuery:
+            pass
+    return plan_query(named, choice, context)
+
+
+def _why_alone(one: PlannedQuery) -> str | None:
+    plan = one.plan
+    if isinstance(plan, HostPlan):
+        return "it is a query of Spark's own SQL"
+    if not isinstance(plan, StrategyPlan):
+        return "it is a SELECT"
+    if not isinstance(plan.plan, KernelPlan):
+        return f"it is executed by the strategy {plan.strategy}"
+    return why_alone(plan.plan)
 
 
 IN_PYTHON = "it runs as PySpark source: see `source`"

@@ -304,15 +304,23 @@ def matches(
 
 def _matches(program: PatternProgram, events: KernelEvents, most_rows: int) -> Iterator[Piece]:
     for begin, group, line in groups(events):
-        search = KernelSearch(program, group, line, most_rows)
-        pieces = _owned_pieces(search)
-        if program.collapsed:
-            whole = collapsed(pieces, group)
-            pieces = iter([whole] if whole else [])
-        elif program.unique and program.furthest is None:
-            pieces = _each_once(pieces, most_rows)
-        for piece in pieces:
-            yield {name: _moved(column, begin) for name, column in piece.items()} if begin else piece
+        for piece in searched(KernelSearch(program, group, line, most_rows)):
+            yield moved(piece, begin)
+
+
+def searched(search: KernelSearch) -> Iterator[Piece]:
+    """The matches that a search finds, in pieces; of those with the same start, all."""
+    program = search.program
+    pieces = _owned_pieces(search)
+    if program.collapsed:
+        whole = collapsed(pieces, search.events)
+        return iter([whole] if whole else [])
+    return _each_once(pieces, search.most_rows) if program.unique and program.furthest is None else pieces
+
+
+def moved(piece: Piece, begin: int) -> Piece:
+    """The matches with other numbers of events: the first one is number `begin`."""
+    return {name: _moved(column, begin) for name, column in piece.items()} if begin else piece
 
 
 def _moved(column: Numbers | EventLists, begin: int) -> Numbers | EventLists:
@@ -324,14 +332,18 @@ def _moved(column: Numbers | EventLists, begin: int) -> Numbers | EventLists:
 
 
 def _owned_pieces(search: KernelSearch) -> Iterator[Piece]:
-    outputs = search.program.outputs
+    for frontier in run(search, search.program.steps, root()):
+        piece = owned_piece(search, search.program.outputs, frontier)
+        if length(piece):
+            yield piece
+
+
+def owned_piece(search: KernelSearch, outputs: tuple[VariableOutput, ...], frontier: Frontier) -> Piece:
+    """The matches among rows that are complete: those that start in the owned range."""
     # The first event of a list stands for it: none of the others is earlier.
     members = {ElementName(str(one.variable), 1) if one.listed else one.variable for one in outputs}
-    for frontier in run(search, search.program.steps, root()):
-        owned = _owned(search, frontier.only(members))
-        rows = frontier if owned.all() else frontier.take(owned)
-        if len(rows):
-            yield dict(columns_of(outputs, rows))
+    owned = _owned(search, frontier.only(members))
+    return dict(columns_of(outputs, frontier if owned.all() else frontier.take(owned)))
 
 
 def columns_of(

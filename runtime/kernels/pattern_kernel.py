@@ -117,12 +117,15 @@ class SearchRows:
 
 
 def cut(
-    program: PatternProgram, state: WorkerState[SectionProgress], is_last: bool
+    program: PatternProgram,
+    state: WorkerState[SectionProgress],
+    is_last: bool,
+    used: tuple[str, ...] | None = None,
 ) -> tuple[SearchRows | None, NeededRows[SectionProgress]]:
-    """What is to be searched now, and what waits."""
+    """What is to be searched now, and what waits: the columns that the program reads, or that are `used`."""
     if not program.roles:  # no event concerns the pattern
         return None, NeededRows(SectionProgress())
-    columns = combine(program, state.parts)
+    columns = combine(program, state.parts, used)
     floor = floors(program, columns.start)
     begins = sections(program, columns, floor)
     if is_last:
@@ -237,12 +240,9 @@ def events_of(
     program: PatternProgram, rows: SearchRows, functions: Mapping[str, Function] | None = None
 ) -> KernelEvents:
     """What the kernel reads."""
-    columns, heads = rows.columns, rows.heads
-    segment = segments.numbers(heads, len(columns.start))
-    owned = (rows.low, rows.high)
-    if program.chunk is not None:
-        chunks = columns.arrays[program.keys[-1]].take(pa.array(heads)).to_numpy()
-        owned = segments.in_chunks(*owned, chunks, program.chunk)
+    columns = rows.columns
+    segment = segments.numbers(rows.heads, len(columns.start))
+    owned = owned_times(program, rows)
     counted = program.counted
     first, beyond = segments.places(segment, columns.start, columns.end) if counted else (None, None)
     conditions = {name: columns.arrays[name] for name in condition_columns(program)}
@@ -258,6 +258,14 @@ def events_of(
         calls=calls_of(program, functions or {}, lambda name: python_values(columns.arrays[name])),
         values=lambda name, numbers: python_values(columns.arrays[name].take(pa.array(numbers))),
     )
+
+
+def owned_times(program: PatternProgram, rows: SearchRows) -> tuple[Ints, Ints]:
+    """For each key, from when to before when the matches start that are to be found."""
+    if program.chunk is None:
+        return rows.low, rows.high
+    chunks = rows.columns.arrays[program.keys[-1]].take(pa.array(rows.heads)).to_numpy()
+    return segments.in_chunks(rows.low, rows.high, chunks, program.chunk)
 
 
 def calls_of(

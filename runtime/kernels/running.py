@@ -264,10 +264,10 @@ def run(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier)
             if place == len(steps):
                 yield piece
             else:
-                pending.append(_after(search, steps[place], piece))
+                pending.append(after_step(search, steps[place], piece))
 
 
-def _after(search: KernelSearch, step: KernelStep, frontier: Frontier) -> Iterator[Frontier]:
+def after_step(search: KernelSearch, step: KernelStep, frontier: Frontier) -> Iterator[Frontier]:
     """The table after one step, which may not concern all rows."""
     perform = STEPS[type(step)]
     which = concerned(frontier, step.when)

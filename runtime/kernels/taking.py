@@ -537,6 +537,25 @@ def take(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Iterato
         yield these.bound(*these.fitting(row, these.places(number)))
 
 
+def fits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Truths:
+    """The rows whose event of the step's variable is one that the step would bind: a check of rows that came
+    by a step that asks for less."""
+    these = candidates(search, step, frontier)
+    players, numbers = these.players, frontier.variables[step.variable]
+    place = np.minimum(np.searchsorted(players.numbers, numbers), max(0, len(players.numbers) - 1))
+    found = np.zeros(len(frontier), bool)
+    if not len(players.numbers):
+        return found
+    left, right = these.left, these.right
+    if these.order is not None:
+        plain = candidates(search, replace(step, where=()), frontier)
+        left, right = plain.left, plain.right
+    near = (players.numbers[place] == numbers) & (left <= place) & (place < right)
+    row, _ = these.fitting(np.flatnonzero(near), place[near])
+    found[row] = True
+    return found
+
+
 def _pairs(left: Numbers, counts: Numbers, beyond: Numbers, begin: int, end: int) -> tuple[Numbers, Numbers]:
     """Of all pairs of a row and one of its candidates, those from number `begin` to before `end`.
 

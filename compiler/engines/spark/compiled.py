@@ -12,6 +12,14 @@ from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
+from neelc.engines.spark.rules import (
+    LoneRule,
+    all_rows,
+    combined_columns,
+    lone_rows,
+    lone_rule,
+    rule_set_relations,
+)
 from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
@@ -25,10 +33,12 @@ from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
-from neelc.ir.types import STRING
+from neelc.ir.types import STRING, DataType
+from neelc.pattern.analysis.rule_columns import rule_query_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
+from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
 from neelc.scalar.spark.trees import identifier, spark_type
@@ -90,12 +100,43 @@ def write_script(
         str(last) if isinstance(last, Algebra) else last.title,
         last.columns or (),
         tuple((one.named.name or "", name) for one in queries for name in _strategies(one.plan)),
-        {
-            name: function
-            for name, function in _functions(one.named for one in queries)
-            if name in (*relations.functions, *relations.agents)
-        },
+        _functions_called(relations, [one.named for one in queries]),
     )
+
+
+def write_rules(
+    read: Sequence[WrittenQuery],
+    sets: Sequence[RuleSetPlan],
+    alone: Sequence[WrittenQuery],
+    most_matches: int | None,
+    times: DataType,
+) -> CompiledScript:
+    """Source for the rows of many queries as one table: those that are executed together in `sets`, and those
+    that are executed `alone`. They may read those that are `read`."""
+    writer = _ScriptWriter(False)
+    for one in read:
+        writer.add(one, is_last=False)
+    names = [writer.add_rules(one, most_matches, times) for one in sets]
+    names += [writer.add_alone(one, times) for one in alone]
+    writer.lets.append(all_rows(names, free("result", writer.taken)))
+    relations = Relations(tuple(writer.lets))
+    rules = [NamedQuery(rule.name, rule.query) for one in sets for rule in one.plans]
+    strategies = [(rule.name or "", "kernel") for rule in rules]
+    strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
+    queries = [*(one.named for one in (*read, *alone)), *rules]
+    return CompiledScript(
+        relations,
+        f"{len(rules) + len(alone)} rules",
+        combined_columns(times),
+        tuple(strategies),
+        _functions_called(relations, queries),
+    )
+
+
+def _functions_called(relations: Relations, queries: Sequence[NamedQuery]) -> dict[str, Function]:
+    """The functions of users that relations call, by name."""
+    called = {*relations.functions, *relations.agents}
+    return {name: function for name, function in _functions(queries) if name in called}
 
 
 def _strategies(plan: QueryPlan) -> tuple[str, ...]:
@@ -163,6 +204,29 @@ class _ScriptWriter:
             self.clocks[query] = plan.query.clock
         if isinstance(plan, HostPlan) or one.as_stream:
             self.names[query] = name
+
+    def add_rules(self, plan: RuleSetPlan, most_matches: int | None, times: DataType) -> str:
+        """Add the relations of rules that are executed together; gives the name of their rows."""
+        self.lets += self._reads(plan.events.streams, plan.events.clock)
+        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
+        queries = {rule.name: rule_query_of(rule.query) for rule in plan.plans}
+        self.lets += rule_set_relations(plan, queries, sources, self.taken, most_matches, times)
+        return self.lets[-1].name
+
+    def add_alone(self, one: WrittenQuery, times: DataType) -> str:
+        """Add the relations of a rule that is executed alone; gives the name of its rows."""
+        self.add(one, is_last=False)
+        query, name = one.named.query, one.named.name or ""
+        source = self.lets[-1].name
+        if isinstance(query, Match):
+            rule = lone_rule(name, source, rule_query_of(query))
+        elif isinstance(query, Algebra):
+            start, end = (column.name for column in query.columns[-2:])
+            rule = LoneRule(name, source, query.columns[:-2], (), (start, end), query.columns[-1].type)
+        else:
+            rule = LoneRule(name, source, None)
+        self.lets.append(lone_rows(rule, times, self.taken))
+        return self.lets[-1].name
 
     def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
         """Add the relations of queries that one operator runs."""

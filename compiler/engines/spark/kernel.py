@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from neelc.engines.spark.relations import (
@@ -21,7 +21,7 @@ from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_ro
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, STRING
-from neelc.pattern.plan.columns import NUMBER
+from neelc.pattern.plan.columns import NUMBER, EventColumn
 from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate, sentence
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, RoleCut
 from neelc.pattern.plan.plan_to_program import may_be_absent
@@ -89,14 +89,19 @@ def ordered_events(
     for cut in planned.cuts:
         lets += _cut(cut, planned, all_events, events, request, taken)
         events = lets[-1].name
+    lets += in_kernel_order(events, program, taken)
+    return lets, program
+
+
+def in_kernel_order(events: str, program: PatternProgram, taken: set[str]) -> Iterator[Let]:
+    """The relations that put events in the order in which a program reads them."""
     if program.chunk is not None:
         cut_up = free("chunked", taken)
-        lets.append(Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program)))
+        yield Let(cut_up, Extend(events, ((_chunks(program), "chunk"),)), _chunk_comment(program))
         events = cut_up
-    ordered = free("ordered", taken)
     keys = tuple(map(identifier, program.keys))
-    lets.append(Let(ordered, Sorted(events, keys, _order(program, keys)), _order_comment(program)))
-    return lets, program
+    order = Sorted(events, keys, _order(program, keys))
+    yield Let(free("ordered", taken), order, _order_comment(program))
 
 
 def _cut(
@@ -164,19 +169,22 @@ def _order_comment(program: PatternProgram) -> str:
 
 def kernel_schema(planned: KernelPlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
-    types = {
-        column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
-        for column in planned.columns
-    }
-    types[START] = spark_type(BIGINT)
+    types = column_types(planned.columns)
     named = (output for output in planned.program.outputs if output.name)
-    columns = [f"{alias(output.name)} {_type(output, types)}" for output in named]
+    columns = [f"{alias(output.name)} {output_type(output, types)}" for output in named]
     return ", ".join([*columns, "match_start BIGINT", "match_end BIGINT"])
 
 
-def _type(output: VariableOutput, types: Mapping[str, str]) -> str:
+def column_types(columns: Iterable[EventColumn]) -> dict[str, str]:
+    """The types of columns of events, as Spark writes them."""
+    types = {c.name: spark_type(BIGINT if c.form == NUMBER else c.type) for c in columns}
+    return {**types, START: spark_type(BIGINT)}
+
+
+def output_type(output: VariableOutput, types: Mapping[str, str]) -> str:
+    """The type of a variable's column."""
     fields = [f"{alias(field)}: {types[column]}" for field, column in output.fields]
-    fields += [f"{alias(inner.name)}: {_type(inner, types)}" for inner in output.inner if inner.name]
+    fields += [f"{alias(inner.name)}: {output_type(inner, types)}" for inner in output.inner if inner.name]
     struct = f"STRUCT<{', '.join(fields)}>"
     return f"ARRAY<{struct}>" if output.listed else struct
 
@@ -277,7 +285,7 @@ def _wide(one: TalliedAggregate, name: str) -> str:
 
 def tally_schema(plan: AggregatePlan) -> str:
     """The columns that the kernel gives back, as Spark writes a schema."""
-    types = _types(plan.planned)
+    types = column_types(plan.planned.columns)
     columns = [
         f"{alias(output.name)} STRUCT<"
         + ", ".join(f"{alias(field)}: {types[column]}" for field, column in output.fields)
@@ -285,11 +293,6 @@ def tally_schema(plan: AggregatePlan) -> str:
         for output in plan.program.outputs
     ]
     return ", ".join([*columns, *(text for one in plan.tallied for text in _columns(one))])
-
-
-def _types(planned: KernelPlan) -> dict[str, str]:
-    types = {c.name: spark_type(BIGINT if c.form == NUMBER else c.type) for c in planned.columns}
-    return {**types, START: spark_type(BIGINT)}
 
 
 def _columns(one: TalliedAggregate) -> Iterator[str]:

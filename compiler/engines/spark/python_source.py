@@ -36,6 +36,7 @@ from neelc.engines.spark.relations import (
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
+from neelc.runtime.kernels.rules.program import RuleSet
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -147,6 +148,7 @@ RUNNERS = {
     CountingProgram: ("neelc.runtime.kernels.counting.kernel", "counting"),
     ImpreciseProgram: ("neelc.runtime.kernels.confidence.kernel", "imprecise"),
     RowProgram: ("neelc.runtime.kernels.rows.kernel", "recognizer"),
+    RuleSet: ("neelc.runtime.kernels.rules.kernel", "rules_kernel"),
     SnapshotProgram: ("neelc.runtime.kernels.snapshots.kernel", "snapshots"),
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),

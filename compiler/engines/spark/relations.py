@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
+from neelc.runtime.kernels.rules.program import RuleSet
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -20,7 +21,7 @@ from neelc.runtime.program import (
     registered_folds,
 )
 
-AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+AnyProgram = PatternProgram | RuleSet | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
 
 StreamedProgram = (
     StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | NetworkProgram | StreamedRows
@@ -256,11 +257,11 @@ class Relations:
 
 def functions_of(program: AnyProgram) -> list[str]:
     """The names of users' functions that a program calls."""
-    return (
-        [fold.function for fold in registered_folds(program.steps)]
-        if isinstance(program, PatternProgram)
-        else []
-    )
+    if isinstance(program, RuleSet):
+        return [name for one in program.programs for name in functions_of(one)]
+    if not isinstance(program, PatternProgram):
+        return []
+    return [fold.function for fold in registered_folds(program.steps)]
 
 
 def functions_on_stream(streamed: StreamedProgram) -> list[str]:

@@ -692,7 +692,7 @@ class MatchRelation:
 
     `struct`, `field`, `inner`, `absent` and `match` are those of a `MatchLayout`. With `weighed` matches the
     column `confidence` is there, too. With `listed`, a row has the matches of a group as a list of that name,
-    and `match` is the first of them.
+    and `match` is the first of them. `has_own_times`: the times stand beside the struct `match`, not in it.
     """
 
     name: str
@@ -706,6 +706,7 @@ class MatchRelation:
     called: Columns = dataclasses.field(default_factory=dict)
     match: str = ""
     listed: str = ""
+    has_own_times: bool = False
 
     def sql(self, expression: Expr) -> str:
         """The text of what RETURN has, or of a condition on complete matches."""
@@ -726,7 +727,8 @@ class MatchRelation:
                 return "confidence" if self.weighed else "1.0D"
             case MatchProperty(name):
                 column = bare(name).lower()
-                number = quoted_field(self.match, column) if self.match else column
+                is_inside = self.match and not self.has_own_times
+                number = quoted_field(self.match, column) if is_inside else column
                 return as_time(number, self.unit, self.query.clock)
             case AggregateOfList() if node in self.called:
                 return identifier(self.called[node])

@@ -32,6 +32,7 @@ from neelc.pattern.plan.blocks import renamed
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn
 from neelc.pattern.plan.kernel_plan import KeyColumn
 from neelc.pattern.plan.plan import Role
+from neelc.runtime.kernels.rules.program import BITS, word_name
 from neelc.runtime.kernels.snapshots.program import FOREVER
 from neelc.runtime.program import EventName
 from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room
@@ -67,6 +68,11 @@ class ScanRequest:
     everything: bool = False
     computed: bool = False
     observed: bool = False
+
+    @property
+    def words(self) -> int:
+        """How many columns of bits the roles need."""
+        return max(1, -(-len(self.roles) // BITS))
 
 
 @dataclass(frozen=True)
@@ -145,11 +151,16 @@ def _scan(request: ScanRequest, stream: Stream, sources: StreamRelations) -> Sel
     if request.lasting:
         having.append("start <= `end`")
     if not request.everything:
-        having += ["roles <> 0"] if request.observed or on.may_have_no_role() else []
+        having += [_has_any_role(request)] if request.observed or on.may_have_no_role() else []
     where = None if request.everything or request.observed else on.where()
     observed = f"{OBSERVED}{stream.name}" if request.observed else None
     items = tuple(on.items())
     return SelectColumns(sources.names[stream.name], items, where, " AND ".join(having), observed=observed)
+
+
+def _has_any_role(request: ScanRequest) -> str:
+    tests = [f"{word_name(word)} <> 0" for word in range(request.words)]
+    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
 @dataclass(frozen=True)
@@ -164,7 +175,7 @@ class _Events:
         yield self._time(self.stream.start), "start"
         if self.request.lasting:
             yield self._time(self._last), "end"
-        yield self._roles_read, "roles"
+        yield from ((self._roles_read(word), word_name(word)) for word in range(self.request.words))
         yield from ((self._key(key), key.name) for key in self.request.keys if not key.is_column)
         for column in self.request.columns:
             yield self._column(column), column.name
@@ -184,38 +195,40 @@ class _Events:
         texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
         return " OR ".join(text for text in texts if text) or "FALSE"
 
-    @cached_property
-    def _roles(self) -> str:
+    def _roles(self, word: int) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
-        members = _members(self.request, self.stream)
+        own = [role for role in self._own if role in self._words[word]]
+        members = [member for role in own for member in self._members_of(role.type)]
         if not members:
             return "0"
         if any(member.value is None or is_quoted(member.value) for member in members):
-            return " + ".join(
-                self._role(role, self._is_member(self._members_of(role.type))) for role in self._own
-            )
+            return " + ".join(self._role(role, self._is_member(self._members_of(role.type))) for role in own)
         types = dict.fromkeys((member.value or "").casefold() for member in members)
-        whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type)}" for type in types]
+        whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type, own)}" for type in types]
         return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
 
-    @property
-    def _roles_read(self) -> str:
+    @cached_property
+    def _words(self) -> list[frozenset[Role]]:
+        roles = self.request.roles
+        return [frozenset(roles[first : first + BITS]) for first in range(0, max(1, len(roles)), BITS)]
+
+    def _roles_read(self, word: int) -> str:
         """The same; none, where events are not filtered before, for those that the filter would leave out."""
         where = self.where() if self.request.observed and not self.request.everything else None
-        return self._roles if where is None else f"IF({where}, {self._roles}, 0)"
+        return self._roles(word) if where is None else f"IF({where}, {self._roles(word)}, 0)"
 
     def may_have_no_role(self) -> bool:
         """Whether an event of the types that are read can have no role: then that is a test of its own."""
-        roles = self._roles
-        return "IF(" in roles or roles == "0"
+        roles = [self._roles(word) for word in range(self.request.words)]
+        return len(roles) > 1 or "IF(" in roles[0] or roles[0] == "0"
 
     @cached_property
     def _own(self) -> list[Role]:
         return [role for role in self.request.roles if self._members_of(role.type)]
 
-    def _roles_of(self, type: str) -> str:
-        """What events of one value of the type column can play."""
-        able = [role for role in self._own if type in self._values[role.type]]
+    def _roles_of(self, type: str, own: Sequence[Role]) -> str:
+        """Which of these roles events of one value of the type column can play."""
+        able = [role for role in own if type in self._values[role.type]]
         return " + ".join(self._role(role, None) for role in able)
 
     @cached_property
@@ -425,7 +438,7 @@ def is_comparison(condition: Expr) -> bool:
 def role_bit(roles: Sequence[Role], name: str) -> str:
     """The bit of a role in the column `roles`, which is a BIGINT where an INT has too few."""
     number = next(place for place, role in enumerate(roles) if role.name == name)
-    return f"{2**number}{'L' if len(roles) > 30 else ''}"
+    return f"{2 ** (number % BITS)}{'L' if len(roles) > 30 else ''}"
 
 
 def has_role(roles: Sequence[Role], name: str, column: str = "roles") -> str:

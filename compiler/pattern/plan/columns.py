@@ -134,6 +134,7 @@ RESERVED = (
     "start",
     "end",
     "roles",
+    "rule",
     "chunk",
     "chunk_width",
     "span",
@@ -148,7 +149,7 @@ RESERVED = (
 )
 """Names that relations of events have for columns of their own."""
 
-NUMBERED = re.compile(r"(events|near)_[0-9]+\Z", re.IGNORECASE)
+NUMBERED = re.compile(r"(events|near|roles|shape)_[0-9]+\Z", re.IGNORECASE)
 """More of them."""
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -193,7 +194,7 @@ class EventColumns:
         types = self.type_of_variable[variable]
         column = self.columns.get((plain, form))
         if column is None:
-            column = EventColumn(self.free(_wish(plain, form)), plain, form, types)
+            column = EventColumn(self.free(wish(plain, form)), plain, form, types)
         elif not set(types) <= set(column.types):
             column = replace(column, types=tuple(dict.fromkeys((*column.types, *types))))
         self.columns[plain, form] = column
@@ -212,7 +213,8 @@ class EventColumns:
         return self.columns.values()
 
 
-def _wish(expression: Expr, form: str) -> str:
+def wish(expression: Expr, form: str) -> str:
+    """The name that a column would have, if it is free."""
     match expression:
         case Attribute(name=name) | EventTime(name=name) if PLAIN_NAME.match(bare(name)):
             if NUMBERED.match(bare(name)):

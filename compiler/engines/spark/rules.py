@@ -1,0 +1,262 @@
+"""Many rules as relations: sets of rules that are executed together, rules that are executed alone, and the
+one table of all their rows.
+
+A row has the rule's name, the key and the times of the match, and the rule's own columns. The last of these,
+and the key, differ from rule to rule: they are VARIANTs, so that the table has the same columns whatever the
+rules are. A rule can be added without a change of the table that alarms are written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from neelc.engines.spark.kernel import column_types, in_kernel_order, output_type
+from neelc.engines.spark.relations import Items, Kernel, Let, SelectColumns, Union, Where
+from neelc.engines.spark.results import MatchRelation
+from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
+from neelc.ir.node import walk
+from neelc.ir.program import Column, OutputColumn
+from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, Map, SimpleType
+from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery
+from neelc.pattern.plan.plan_to_program import may_be_absent
+from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan
+from neelc.runtime.kernels.rules.program import RULE, shape_name, shape_outputs
+from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
+from neelc.scalar.type_of import INTERVALS
+
+VARIANT = SimpleType("VARIANT")
+
+RULE_COLUMNS = (RULE, "key", *MATCH_TIMES, "columns")
+"""The columns of the table of all rules."""
+
+
+def combined_columns(times: DataType) -> tuple[Column, ...]:
+    """The columns of the table of all rules, whose times are of this type."""
+    kinds = (STRING, VARIANT, times, times, VARIANT)
+    return tuple(Column(name, kind) for name, kind in zip(RULE_COLUMNS, kinds, strict=True))
+
+
+def common_time(kinds: Iterable[DataType]) -> DataType | None:
+    """The type that the times of all rules can have; None if there is none: numbers are no instants."""
+    found = list(dict.fromkeys(kinds))
+    if len(found) == 1:
+        return found[0]
+    instants = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
+    if all(kind in instants for kind in found):
+        return TIMESTAMP
+    return None if any(kind in instants for kind in found) else SimpleType("BIGINT")
+
+
+# Texts.
+
+
+def as_object(fields: Sequence[tuple[str, str, DataType]]) -> str:
+    """Named values as a VARIANT; NULL if there are none."""
+    if not fields:
+        return "CAST(NULL AS VARIANT)"
+    parts, names = [], set[str]()
+    for name, text, kind in fields:
+        free_name, number = name, 1
+        while free_name in names:
+            number += 1
+            free_name = f"{name}_{number}"
+        names.add(free_name)
+        parts.append(f"{literal(free_name, STRING)}, {_storable(text, kind)}")
+    return f"to_variant_object(named_struct({', '.join(parts)}))"
+
+
+def _storable(text: str, kind: DataType) -> str:
+    """A value of a type that a VARIANT can hold: intervals, and maps of other keys than texts, are texts."""
+    parts = list(walk(kind))
+    unknown = any(part in INTERVALS or (isinstance(part, Map) and part.key != STRING) for part in parts)
+    return f"CAST({text} AS STRING)" if unknown else text
+
+
+def by_rule(texts: Mapping[int, str], otherwise: str) -> str:
+    """What is to be computed for each of some rules, by number: rules with the same text share it.
+
+    >>> by_rule({0: "a.x", 1: "b.y", 2: "a.x"}, "NULL")
+    'CASE WHEN rule IN (0, 2) THEN a.x WHEN rule = 1 THEN b.y ELSE NULL END'
+    >>> by_rule({0: "a.x", 1: "a.x"}, "NULL")
+    'a.x'
+    """
+    numbers: dict[str, list[int]] = {}
+    for number, text in texts.items():
+        numbers.setdefault(text, []).append(number)
+    if len(numbers) == 1:
+        return next(iter(numbers))
+    whens = [f"WHEN {_is_one_of(of)} THEN {text}" for text, of in numbers.items()]
+    return f"CASE {' '.join(whens)} ELSE {otherwise} END"
+
+
+def _is_one_of(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"{RULE} = {numbers[0]}"
+    return f"{RULE} IN ({', '.join(map(str, numbers))})"
+
+
+# Sets of rules.
+
+
+def rule_set_relations(
+    plan: RuleSetPlan,
+    queries: Mapping[str, RuleQuery],
+    sources: StreamRelations,
+    taken: set[str],
+    most_matches: int | None = None,
+    times: DataType | None = None,
+) -> Iterator[Let]:
+    """The relations of rules that are executed together; the last one has their rows."""
+    events = plan.program.events
+    request = ScanRequest(
+        plan.events,
+        plan.unit,
+        plan.roles,
+        plan.columns,
+        plan.keys,
+        events.lasting,
+        events.everything,
+        events.chunk is not None,
+    )
+    lets = [*scans(request, sources, taken)]
+    lets += in_kernel_order(lets[-1].name, events, taken)
+    yield from lets
+    matched = free("matches", taken)
+    kernel = Kernel(lets[-1].name, plan.program, rule_set_schema(plan), most_matches)
+    yield Let(matched, kernel, f"Matches of {_named(plan.names)}, in one pass.")
+    yield from rule_set_results(plan, queries, matched, taken, times)
+
+
+def rule_set_results(
+    plan: RuleSetPlan,
+    queries: Mapping[str, RuleQuery],
+    matched: str,
+    taken: set[str],
+    times: DataType | None = None,
+) -> Iterator[Let]:
+    """The relations from the matches of a set to the rows of the table."""
+    relations = [_matches(plan, number, rule, matched) for number, rule in enumerate(plan.plans)]
+    residual = {
+        number: " AND ".join(f"({relations[number].sql(one)})" for one in rule.planned.residual)
+        for number, rule in enumerate(plan.plans)
+        if rule.planned.residual
+    }
+    if residual:
+        source = free("complete", taken)
+        whens = " ".join(f"WHEN {RULE} = {number} THEN {text}" for number, text in residual.items())
+        condition = f"CASE {whens} ELSE TRUE END"
+        yield Let(source, Where(matched, condition), "Conditions on complete matches, of each rule.")
+        matched = source
+    keys, columns = {}, {}
+    for number, rule in enumerate(plan.plans):
+        found = queries[rule.name]
+        text = relations[number].sql
+        own = [(output.name, text(output.expression), output.type) for output in found.own]
+        of_key = zip(found.keys, found.key_outputs, strict=True)
+        columns[number] = as_object(own)
+        keys[number] = as_object([(name, text(one.expression), one.type) for name, one in of_key])
+    first = relations[0]
+    clock = [
+        _as_time(first.sql(output.expression), output.type, times)
+        for output in queries[plan.plans[0].name].match.outputs[-2:]
+    ]
+    names = ", ".join(literal(name, STRING) for name in plan.names)
+    items: Items = (
+        (f"array({names})[{RULE}]", RULE),
+        (by_rule(keys, "NULL"), "key"),
+        *zip(clock, MATCH_TIMES, strict=True),
+        (by_rule(columns, "NULL"), "columns"),
+    )
+    yield Let(free("rows", taken), SelectColumns(matched, items), "What each rule returns.")
+
+
+def _as_time(text: str, kind: DataType, times: DataType | None) -> str:
+    return text if times is None or times == kind else f"CAST({text} AS {spark_type(times)})"
+
+
+def _named(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:5])
+    return listed if len(names) <= 5 else f"{len(names)} rules: {listed}, ..."
+
+
+def _matches(plan: RuleSetPlan, number: int, rule: RulePlan, matched: str) -> MatchRelation:
+    planned, program = rule.planned, plan.program
+    shape = shape_name(program.shapes[program.rules[number].program])
+    return MatchRelation(
+        matched,
+        planned.query,
+        plan.unit,
+        planned.struct,
+        planned.field,
+        frozenset(may_be_absent(planned.plan.steps)),
+        planned.inner,
+        match=shape,
+        has_own_times=True,
+    )
+
+
+def rule_set_schema(plan: RuleSetPlan) -> str:
+    """The columns that the kernel gives back, as Spark writes a schema."""
+    types = column_types(plan.columns)
+    shapes = []
+    for shape, outputs in shape_outputs(plan.program).items():
+        fields = [f"{alias(one.name)}: {output_type(one, types)}" for one in outputs if one.name]
+        shapes.append(f"{shape_name(shape)} STRUCT<{', '.join(fields)}>")
+    return ", ".join([f"{RULE} INT", *shapes, "match_start BIGINT", "match_end BIGINT"])
+
+
+# Rules that are executed alone, and all together.
+
+
+@dataclass(frozen=True)
+class LoneRule:
+    """A rule whose rows are the relation `source`, with these columns: the rule's own, and of its `times` the
+    names of two. Without columns, all of what the relation has is the rule's own."""
+
+    name: str
+    source: str
+    own: tuple[OutputColumn | Column, ...] | None
+    keys: tuple[tuple[str, OutputColumn], ...] = ()
+    times: tuple[str, str] | None = None
+    time: DataType | None = None
+
+
+def lone_rule(name: str, source: str, found: RuleQuery) -> LoneRule:
+    """A PATTERN that is executed alone."""
+    keys = tuple(zip(found.keys, found.key_outputs, strict=True))
+    if not found.has_times:
+        return LoneRule(name, source, found.own, keys)
+    start, end = found.match.outputs[-2:]
+    return LoneRule(name, source, found.own, keys, (start.name, end.name), start.type)
+
+
+def lone_rows(rule: LoneRule, times: DataType, taken: set[str]) -> Let:
+    """The rows of a rule that is executed alone, as rows of the table."""
+    null = f"CAST(NULL AS {spark_type(times)})"
+    if rule.own is None:
+        columns = "to_variant_object(struct(*))"
+    else:
+        columns = as_object([(one.name, identifier(one.name), one.type) for one in rule.own])
+    clock = (null, null)
+    if rule.times is not None and rule.time is not None:
+        start, end = (_as_time(identifier(name), rule.time, times) for name in rule.times)
+        clock = (start, end)
+    keys = [(name, identifier(output.name), output.type) for name, output in rule.keys]
+    items: Items = (
+        (literal(rule.name, STRING), RULE),
+        (as_object(keys), "key"),
+        (clock[0], "match_start"),
+        (clock[1], "match_end"),
+        (columns, "columns"),
+    )
+    return Let(free("rows", taken), SelectColumns(rule.source, items), f"The rows of {rule.name}.")
+
+
+def all_rows(names: Sequence[str], name: str) -> Let:
+    """The table of all rules."""
+    if len(names) == 1:
+        items = tuple((identifier(column), column) for column in RULE_COLUMNS)
+        return Let(name, SelectColumns(names[0], items), "The rows of all rules.")
+    return Let(name, Union(tuple(names)), "The rows of all rules.")
+

@@ -1,0 +1,365 @@
+"""Rules that run in one pass: those with the same key read the same events in the same order, so they are
+scanned, shuffled, sorted and judged once, and one call of the worker runs all of them.
+
+A rule is planned for the kernel as if it were alone. Then its columns, roles and types get the names that the
+set has for them, its variables canonical ones, and rules that differ only in the roles that they ask for share
+one program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from neelc.ir.expressions import Expr
+from neelc.ir.program import EventType, Match, Stream
+from neelc.pattern.plan.blocks import renamed as with_variable
+from neelc.pattern.plan.canonical import canonical_program
+from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBERED, PLAIN, RESERVED, EventColumn, wish
+from neelc.pattern.plan.kernel_plan import KernelPlan, KeyColumn
+from neelc.pattern.plan.plan import Role
+from neelc.pattern.plan.rule_trees import RuleSteps, rule_trees
+from neelc.pattern.plan.strategies import WINDOWS
+from neelc.pattern.plan.value_tests import tested_value
+from neelc.runtime.kernels.rules.program import BITS, JudgedRole, Rule, RuleSet, ValueTest, role_name
+from neelc.runtime.program import (
+    CHUNK,
+    ImpreciseProgram,
+    PatternProgram,
+    columns_of_value,
+    conditions,
+    folds,
+)
+from neelc.scalar.spark.expressions import GRAIN
+
+
+JUDGED_BY_SPARK = BITS
+"""Up to so many roles, Spark judges all conditions on single events; of more, the worker tests values."""
+
+
+@dataclass(frozen=True)
+class RulePlan:
+    """A rule and how the kernel finds its matches. `chunked`: few keys have most of its events."""
+
+    name: str
+    query: Match
+    planned: KernelPlan
+    chunked: bool = False
+
+
+@dataclass(frozen=True)
+class RuleSetPlan:
+    """Rules that are executed together. `events` stands for what is read: the streams and types of all rules.
+    `plans` are those of the rules, with the names that the set has for columns, structs and fields. `judged`:
+    the worker tests values of columns; else Spark judges all conditions on single events."""
+
+    events: Match
+    unit: str
+    roles: tuple[Role, ...]
+    columns: tuple[EventColumn, ...]
+    keys: tuple[KeyColumn, ...]
+    plans: tuple[RulePlan, ...]
+    program: RuleSet
+    judged: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(rule.name for rule in self.plans)
+
+
+def why_alone(plan: KernelPlan) -> str | None:
+    """Why a rule is not executed together with others; None if it can be."""
+    query = plan.query
+    if isinstance(plan.program, ImpreciseProgram):
+        return "times are imprecise"
+    if query.aggregated:
+        return "it aggregates over all matches"
+    if query.distinct:
+        return "RETURN DISTINCT compares all of its rows"
+    return None
+
+
+def rule_sets(rules: Sequence[RulePlan], shares: bool = True) -> list[RuleSetPlan]:
+    """The rules in sets: those with the same key, unit of time and clock; those that look at all events of
+    their streams only with others that look at the same. With `shares`, steps that rules have in common are
+    taken once."""
+    groups: dict[object, list[RulePlan]] = {}
+    for rule in rules:
+        groups.setdefault(_signature(rule), []).append(rule)
+    return [_RuleSetMaker(group, shares).made() for group in groups.values()]
+
+
+def _signature(rule: RulePlan) -> object:
+    """What rules of one set have in common."""
+    planned, query = rule.planned, rule.query
+    keys = tuple(sorted(map(_key_signature, planned.keys), key=str))
+    everything = planned.program.everything
+    streams = frozenset(stream.name for stream in query.streams) if everything else None
+    windowless = planned.program.reach is None
+    # Without a key, time is cut into chunks: only where there is a window.
+    return planned.plan.unit, query.clock, keys, everything, streams, windowless and not keys
+
+
+def _key_signature(key: KeyColumn) -> tuple[object, ...]:
+    if len(key.terms) == 1:
+        return key.type, key.terms[0][0]
+    return key.type, frozenset(key.terms)
+
+
+@dataclass
+class _RuleSetMaker:
+    """The names of a set, in the making."""
+
+    rules: Sequence[RulePlan]
+    shares: bool
+    types: dict[tuple[str, object], str] = field(default_factory=dict)
+    known_types: dict[str, EventType] = field(default_factory=dict)
+    columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
+    column_names: set[str] = field(default_factory=lambda: {*RESERVED, "rule"})
+    roles: dict[tuple[str, frozenset[Expr]], int] = field(default_factory=dict)
+    role_conditions: list[tuple[str, tuple[Expr, ...]]] = field(default_factory=list)
+    bits: dict[tuple[str, frozenset[Expr]], int] = field(default_factory=dict)
+    bit_roles: list[Role] = field(default_factory=list)
+
+    def made(self) -> RuleSetPlan:
+        keys = self._keys()
+        plans = [self._rule(rule, keys) for rule in self.rules]
+        judged = len(self.roles) > JUDGED_BY_SPARK
+        roles = tuple(self._judged(*one, judged) for one in self.role_conditions)
+        programs: dict[PatternProgram, int] = {}
+        shapes: dict[object, int] = {}
+        rules: list[Rule] = []
+        for plan, roles_of_rule, program in plans:
+            number = programs.setdefault(program, len(programs))
+            rules.append(Rule(plan.name, number, roles_of_rule))
+        for program in programs:
+            shapes.setdefault(program.outputs, len(shapes))
+        found = RuleSet(
+            self._events([program for *_, program in plans], keys),
+            self._columns_read(programs, roles),
+            roles,
+            tuple(programs),
+            tuple(rules),
+            tuple(shapes[program.outputs] for program in programs),
+        )
+        if self.shares:
+            steps = [
+                RuleSteps(number, program, role_numbers)
+                for number, (_, role_numbers, program) in enumerate(plans)
+            ]
+            found = replace(found, trees=rule_trees(steps))
+        queries = [rule.query for rule in self.rules]
+        streams = {stream.name: stream for query in queries for stream in query.streams}
+        events = replace(
+            queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values())
+        )
+        unit = self.rules[0].planned.plan.unit
+        columns = tuple(self.columns.values())
+        rule_plans = tuple(plan for plan, *_ in plans)
+        return RuleSetPlan(
+            events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, judged
+        )
+
+    # Names.
+
+    def _type(self, name: str, query: Match) -> str:
+        """The set's name for a type of a query: the same type may have other members in another query."""
+        known = next(one for one in query.types if one.name == name)
+        key = (name, known.members)
+        if key not in self.types:
+            free, number = name, 1
+            while free in self.known_types:
+                number += 1
+                free = f"{name} {number}"
+            self.types[key] = free
+            self.known_types[free] = replace(known, name=free)
+        return self.types[key]
+
+    def _column(self, column: EventColumn, query: Match) -> EventColumn:
+        types = tuple(self._type(name, query) for name in column.types)
+        found = self.columns.get((column.expression, column.form))
+        if found is None:
+            found = EventColumn(self._free(column.name), column.expression, column.form, types)
+        else:
+            found = replace(found, types=tuple(dict.fromkeys((*found.types, *types))))
+        self.columns[column.expression, column.form] = found
+        return found
+
+    def _free(self, name: str) -> str:
+        free, number = name, 1
+        while free.casefold() in self.column_names or NUMBERED.match(free):
+            number += 1
+            free = f"{name}_{number}"
+        self.column_names.add(free.casefold())
+        return free
+
+    def _keys(self) -> tuple[KeyColumn, ...]:
+        """The columns that all rules are partitioned by, in one order."""
+        first, *others = self.rules
+        keys = []
+        for key in sorted(first.planned.keys, key=lambda one: str(_key_signature(one))):
+            terms: dict[Expr, tuple[str, ...]] = {}
+            for rule in self.rules:
+                same = next(k for k in rule.planned.keys if _key_signature(k) == _key_signature(key))
+                for term, types in same.terms:
+                    names = (self._type(name, rule.query) for name in types)
+                    terms[term] = tuple(dict.fromkeys((*terms.get(term, ()), *names)))
+            if key.is_column:
+                ((term, types),) = terms.items()
+                column = EventColumn(self._free(key.name), term, PLAIN, types)
+                self.columns[term, PLAIN] = column
+                keys.append(KeyColumn(column.name, key.type, tuple(terms.items()), is_column=True))
+            else:
+                keys.append(KeyColumn(self._free(key.name), key.type, tuple(terms.items())))
+        return tuple(keys)
+
+    # Rules.
+
+    def _rule(
+        self, rule: RulePlan, keys: tuple[KeyColumn, ...]
+    ) -> tuple[RulePlan, tuple[int, ...], PatternProgram]:
+        """The plan of a rule with the names of the set, the roles that it asks for, and its program."""
+        planned, query = rule.planned, rule.query
+        own = {column.name: self._column(column, query) for column in planned.columns}
+        columns = {name: column.name for name, column in own.items()}
+        numbers = {role.name: self._role(role, query) for role in planned.plan.roles}
+        used = tuple(dict.fromkeys(numbers.values()))
+        names = {number: f"r{place + 1}" for place, number in enumerate(used)}
+        roles = {name: names[number] for name, number in numbers.items()}
+        program, variables = canonical_program(planned.program, roles, columns)
+        program = replace(program, roles=tuple(names.values()))
+        shapes = {
+            one.variable: replace(
+                one,
+                name=one.name and f"e{place}",
+                fields=tuple((columns.get(name, name), columns.get(column, column)) for name, column in one.fields),
+                inner=tuple(
+                    replace(
+                        inner,
+                        name=inner.name and f"e{number}",
+                        fields=tuple(
+                            (columns.get(name, name), columns.get(column, column))
+                            for name, column in inner.fields
+                        ),
+                    )
+                    for number, inner in enumerate(one.inner, 1)
+                ),
+            )
+            for place, one in enumerate(planned.program.outputs, 1)
+        }
+        outputs = tuple(shapes[one.variable] for one in planned.program.outputs)
+        renamed_plan = replace(
+            planned,
+            program=replace(planned.program, outputs=outputs),
+            columns=tuple(own.values()),
+            keys=keys,
+        )
+        program = replace(
+            program,
+            outputs=tuple(
+                replace(
+                    canonical,
+                    name=one.name,
+                    inner=tuple(
+                        replace(inner, name=named.name)
+                        for inner, named in zip(canonical.inner, one.inner, strict=True)
+                    ),
+                )
+                for canonical, one in zip(program.outputs, outputs, strict=True)
+            ),
+        )
+        return replace(rule, planned=renamed_plan), used, program
+
+    def _role(self, role: Role, query: Match) -> int:
+        """The number of a role of a rule in the set."""
+        type = self._type(role.type, query)
+        conditions = tuple(
+            dict.fromkeys(with_variable(one, role.variable, EVENT) for one in role.conditions)
+        )
+        key = (type, frozenset(conditions))
+        if key not in self.roles:
+            self.roles[key] = len(self.roles)
+            self.role_conditions.append((type, conditions))
+        return self.roles[key]
+
+    def _judged(self, type: str, conditions: tuple[Expr, ...], judged: bool) -> JudgedRole:
+        """How a role is judged: by Spark, or by tests of the worker as far as these can."""
+        tests: list[ValueTest] = []
+        others: list[Expr] = []
+        for condition in conditions:
+            found = tested_value(condition) if judged else None
+            if found is None:
+                others.append(condition)
+            else:
+                column = self._tested_column(found.expression, type)
+                tests.append(ValueTest(column.name, found.ranges))
+        key = (type, frozenset(others))
+        if key not in self.bits:
+            self.bits[key] = len(self.bits)
+            self.bit_roles.append(Role(role_name(self.bits[key]), type, EVENT, tuple(others)))
+        return JudgedRole(self.bits[key], tuple(tests))
+
+    def _tested_column(self, expression: Expr, type: str) -> EventColumn:
+        found = self.columns.get((expression, PLAIN))
+        if found is None:
+            found = EventColumn(self._free(wish(expression, PLAIN)), expression, PLAIN, (type,))
+        elif type not in found.types:
+            found = replace(found, types=(*found.types, type))
+        self.columns[expression, PLAIN] = found
+        return found
+
+    # What all have in common.
+
+    def _events(self, programs: Sequence[PatternProgram], keys: tuple[KeyColumn, ...]) -> PatternProgram:
+        """How events come: with the widest window, and all that some rule needs."""
+        reaches = [program.reach for program in programs]
+        known = [reach for reach in reaches if reach is not None]
+        reach = max(known) if len(known) == len(reaches) else None
+        names = tuple(key.name for key in keys)
+        chunked = not names or any(rule.chunked for rule in self.rules)
+        events = PatternProgram(
+            (),
+            (),
+            ("events",),
+            names,
+            lasting=any(program.lasting for program in programs),
+            counted=any(program.counted for program in programs),
+            everything=any(program.everything for program in programs),
+            reach=reach,
+            looks_back=any(program.looks_back for program in programs),
+            clock=programs[0].clock,
+        )
+        if reach is not None and chunked:
+            width = min(WINDOWS * max(1, reach), LONGEST)
+            return replace(events, keys=(*names, CHUNK), chunk=width)
+        if names and (reach is None or min(known) >= GRAIN):
+            return replace(events, grain=GRAIN)
+        return events
+
+    def _columns_read(
+        self, programs: Iterable[PatternProgram], roles: Iterable[JudgedRole]
+    ) -> tuple[str, ...]:
+        """The columns that programs and tests read."""
+        tested = (test.column for role in roles for test in role.tests)
+        read = (name for program in programs for name in columns_of_program(program))
+        return tuple(dict.fromkeys((*read, *tested)))
+
+
+def columns_of_program(program: PatternProgram) -> Iterator[str]:
+    """The columns of events that a program reads, but for times, roles and keys."""
+    yield from (column.name for value in conditions(program.steps) for column in columns_of_value(value))
+    yield from (fold.column for fold in folds(program.steps) if fold.column)
+    yield from (column for output in program.outputs if output.name for column in output.columns)
+    yield from () if program.furthest is None else sorted(program.furthest.columns)
+
+
+def streams_of(plans: Iterable[RulePlan]) -> Mapping[str, Stream]:
+    """The streams that rules read, by name."""
+    return {stream.name: stream for plan in plans for stream in plan.query.streams}
+
+
+def sets_by_rule(sets: Sequence[RuleSetPlan]) -> Iterator[tuple[str, RuleSetPlan, int]]:
+    """For each rule its set, and its number there."""
+    for found in sets:
+        for number, rule in enumerate(found.plans):
+            yield rule.name, found, number

@@ -1,0 +1,263 @@
+"""An event is judged once: which roles of a set it can play.
+
+Spark has set bits for types and for conditions that only it can evaluate. What is left compares columns with
+constants, and is looked up here, attribute by attribute: where many roles test one column, its values are
+ranked, so that a test is a range of ranks, found by binary search, and the events of a range lie together.
+So a role costs as much as the events that pass its most selective test, not as much as there are events. It
+is what a BE+-tree does for one event at a time (JEPC thesis, chapter 11), for all events of a batch at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neelc.runtime.columns import Columns, Ints
+from neelc.runtime.kernels.events import Truths
+from neelc.runtime.kernels.rules.program import (
+    BITS,
+    JudgedRole,
+    RuleSet,
+    ValueRange,
+    ValueTest,
+    role_name,
+    word_name,
+)
+from neelc.runtime.program import Follow, PatternProgram, Take
+
+RANKED = 24
+"""From so many different tests of a column on, its values are ranked: fewer are compared one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedColumn:
+    """The different values of a column, in order, and for each event the place of its own; -1 is NULL."""
+
+    values: NDArray[Any]
+    ranks: Ints
+
+    def limits(self, ranges: Sequence[ValueRange]) -> tuple[Ints, Ints]:
+        """The ranks in each range: from the one to before the other."""
+        low, high = np.zeros(len(ranges), np.int64), np.full(len(ranges), len(self.values))
+        for side, has in (("left", True), ("right", False)):
+            some = [n for n, one in enumerate(ranges) if one.low is not None and one.has_low == has]
+            low[some] = self._places([ranges[n].low for n in some], side)
+            some = [n for n, one in enumerate(ranges) if one.high is not None and one.has_high != has]
+            high[some] = self._places([ranges[n].high for n in some], side)
+        return low, np.maximum(low, high)
+
+    def _places(self, bounds: Sequence[object], side: Any) -> Ints:
+        if self.values.dtype == object:
+            texts = np.empty(len(bounds), object)
+            texts[:] = [str(bound).encode() for bound in bounds]
+            return np.searchsorted(self.values, texts, side=side)
+        return np.searchsorted(self.values, np.array(bounds), side=side)
+
+
+def ranked(column: pa.Array) -> RankedColumn:
+    """
+    >>> column = ranked(pa.array(["b", None, "a", "b"]))
+    >>> column.values.tolist(), column.ranks.tolist()
+    ([b'a', b'b'], [1, -1, 0, 1])
+    >>> [limits.tolist() for limits in column.limits([ValueRange("a", "b", has_high=False), ValueRange("b")])]
+    [[0, 1], [1, 2]]
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    encoded = column.dictionary_encode()
+    dictionary = encoded.dictionary
+    order = pc.sort_indices(dictionary).to_numpy()
+    values: NDArray[Any]
+    if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
+        values = np.empty(len(dictionary), object)
+        values[:] = [text.encode() for text in dictionary.take(pa.array(order)).to_pylist()]
+    else:
+        values = dictionary.take(pa.array(order)).to_numpy(zero_copy_only=False)
+    rank = np.empty(len(order) + 1, np.int64)
+    rank[order] = np.arange(len(order))
+    rank[-1] = -1  # of NULL
+    places = encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)
+    return RankedColumn(values, rank[places])
+
+
+@dataclass(frozen=True, eq=False)
+class RankIndex:
+    """The events with one bit by the rank of a column: `numbers` in the order of `ranks`."""
+
+    numbers: Ints
+    ranks: Ints
+
+
+@dataclass(eq=False)
+class JudgedEvents(Mapping[str, Ints]):
+    """The events that can play each role, by number, in order. Each role is looked up when it is needed."""
+
+    rules: RuleSet
+    columns: Columns
+    _found: dict[int, Ints] = field(default_factory=dict)
+    _bits: dict[int, Ints] = field(default_factory=dict)
+    _ranked: dict[str, RankedColumn] = field(default_factory=dict)
+    _indexes: dict[tuple[int, str], RankIndex] = field(default_factory=dict)
+    _passed: dict[ValueTest, Truths] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Ints:
+        return self.numbers(int(name.removeprefix(role_name(0)[:-1])))
+
+    def __iter__(self) -> Iterator[str]:
+        return (role_name(number) for number in range(len(self.rules.roles)))
+
+    def __len__(self) -> int:
+        return len(self.rules.roles)
+
+    def has_all(self, program: PatternProgram) -> bool:
+        """Whether there is an event for each role that every match needs."""
+        return all(len(self[role]) for role in needed_roles(program))
+
+    def numbers(self, number: int) -> Ints:
+        """The events of a role."""
+        if number not in self._found:
+            self._found[number] = self._judged(self.rules.roles[number])
+        return self._found[number]
+
+    def _judged(self, role: JudgedRole) -> Ints:
+        tests = list(role.tests)
+        by_rank = [test for test in tests if test.column in self._often]
+        numbers = self._least(role.bit, by_rank) if by_rank else self.with_bit(role.bit)
+        for test in tests:
+            if not len(numbers):
+                break
+            if test.column in self._often:
+                numbers = numbers[self._in_ranges(test, numbers)]
+            else:
+                numbers = numbers[self._passes(test)[numbers]]
+        return np.sort(numbers) if by_rank else numbers
+
+    def _least(self, bit: int, tests: Sequence[ValueTest]) -> Ints:
+        """The events with a bit that pass the most selective of the tests, in any order."""
+        ways = []
+        for test in tests:
+            index = self._index(bit, test.column)
+            low, high = self._limits(test)
+            begin, end = np.searchsorted(index.ranks, low), np.searchsorted(index.ranks, high)
+            ways.append((int((end - begin).sum()), index, begin, end))
+        _, index, begin, end = min(ways, key=lambda way: way[0])
+        parts = [index.numbers[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True) if a < b]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def _in_ranges(self, test: ValueTest, numbers: Ints) -> Truths:
+        ranks = self._column(test.column).ranks[numbers]
+        low, high = self._limits(test)
+        # Ranges of a test do not overlap, and are in order.
+        place = np.searchsorted(low, ranks, side="right") - 1
+        return (place >= 0) & (ranks < high[np.maximum(place, 0)])
+
+    def _limits(self, test: ValueTest) -> tuple[Ints, Ints]:
+        return self._column(test.column).limits(test.ranges)
+
+    def _index(self, bit: int, column: str) -> RankIndex:
+        if (bit, column) not in self._indexes:
+            numbers = self.with_bit(bit)
+            ranks = self._column(column).ranks[numbers]
+            order = np.argsort(ranks, kind="stable")
+            self._indexes[bit, column] = RankIndex(numbers[order], ranks[order])
+        return self._indexes[bit, column]
+
+    def _column(self, name: str) -> RankedColumn:
+        if name not in self._ranked:
+            self._ranked[name] = ranked(self.columns.arrays[name])
+        return self._ranked[name]
+
+    @cached_property
+    def _often(self) -> frozenset[str]:
+        return often_tested(self.rules)
+
+    def with_bit(self, bit: int) -> Ints:
+        """The events that have a bit."""
+        if bit not in self._bits:
+            word, place = divmod(bit, BITS)
+            self._bits[bit] = np.flatnonzero(self._words[word] & np.int64(1 << place))
+        return self._bits[bit]
+
+    @cached_property
+    def _words(self) -> list[Ints]:
+        columns = (self.columns.arrays[word_name(word)] for word in range(self.rules.words))
+        return [
+            np.asarray(column.fill_null(0)).astype(np.int64, casting="safe", copy=False) for column in columns
+        ]
+
+    def _passes(self, test: ValueTest) -> Truths:
+        """All events that pass a test, compared one by one: once for all roles."""
+        if test not in self._passed:
+            self._passed[test] = passes(test, self.columns.arrays[test.column])
+        return self._passed[test]
+
+
+def passes(test: ValueTest, column: pa.Array) -> Truths:
+    """
+    >>> numbers = pa.array([1.0, None, float("nan"), 7.0])
+    >>> passes(ValueTest("x", (ValueRange(5.0),)), numbers).tolist()
+    [False, False, True, True]
+    >>> passes(ValueTest("s", (ValueRange("b", "b"),)), pa.array(["a", "b", None])).tolist()
+    [False, True, False]
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    found = np.zeros(len(column), bool)
+    for one in test.ranges:
+        found |= _in_range(one, column)
+    return found
+
+
+def _in_range(one: ValueRange, column: pa.Array) -> Truths:
+    """NaN is greater than all numbers; Arrow finds it neither less nor greater."""
+    inside = np.ones(len(column), bool)
+    if one.low is not None:
+        above = pc.greater_equal if one.has_low else pc.greater
+        inside &= _truths(above(column, one.low))
+        if pa.types.is_floating(column.type):
+            inside |= _truths(pc.is_nan(column))
+    if one.high is not None:
+        below = pc.less_equal if one.has_high else pc.less
+        inside &= _truths(below(column, one.high))
+    return inside & np.asarray(column.is_valid())
+
+
+def _truths(values: pa.Array) -> Truths:
+    filled = values.fill_null(False) if values.null_count else values
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+@lru_cache(maxsize=8)
+def often_tested(rules: RuleSet) -> frozenset[str]:
+    """The columns that many different tests are about: those that are ranked."""
+    counts = Counter(test.column for test in {test for role in rules.roles for test in role.tests})
+    return frozenset(column for column, count in counts.items() if count >= RANKED)
+
+
+@lru_cache(maxsize=65536)
+def needed_roles(program: PatternProgram) -> frozenset[str]:
+    """The roles that an event of every match has.
+
+    >>> from neelc.runtime.program import Choose
+    >>> steps = (Take("a", "A"), Choose("m", 2), Take("b", "B", when=(("m", 0),)))
+    >>> sorted(needed_roles(PatternProgram(steps, (), ("A", "B"))))
+    ['A']
+    """
+    if any(isinstance(step, Follow) for step in program.steps):
+        return frozenset()
+    return frozenset(step.role for step in program.steps if isinstance(step, Take) and not step.when)
+
+
+def judged_events(rules: RuleSet, columns: Columns) -> JudgedEvents:
+    """The roles of the events of a search."""
+    return JudgedEvents(rules, columns)
+
+

@@ -1,0 +1,133 @@
+"""Sets of rules, executed together in one pass, compared with each rule alone on the reference; a part of
+`make fuzz`.
+
+    PYTHONPATH=tests python -m rules_fuzz --sets 10000 --seed 1
+
+A set has random queries and variants of them, which have parts in common: with a negation less, another
+window, another order, or without an event.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from unittest.mock import patch
+
+from answers import MAX_CANDIDATES
+from fuzz_runner import fuzz
+from generate.rewritable import Sample, sample
+from in_bridge import way
+from in_kernel import as_bindings, planned_for
+from in_rules import set_matches
+
+from neelc.ir import patterns as p
+from neelc.ir.expressions import Literal, conjoin, conjuncts, names_in
+from neelc.ir.node import transform
+from neelc.ir.patterns import Pattern, all_parts, declared
+from neelc.ir.program import Match
+from neelc.ir.script import SelectionStrategy
+from neelc.pattern.plan import rule_sets as plans
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.rule_sets import RulePlan
+from neelc.runtime.kernels.rules import judging
+from neelc.runtime.reference import LimitReached, Tables, candidates, matches
+
+
+def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
+    """What is wrong with the set of a number."""
+    random = Random(number)
+    found = [one for one in (sample(number * 20 + place) for place in range(random.randint(1, 9))) if one]
+    found = [one for one in found if {*one.match.streams} <= {*found[0].match.streams}][:4]
+    if not found:
+        return
+    rules = list(planned_rules(found, random, seen))[: random.randint(2, 12)]
+    if len(rules) < 2:
+        return
+    for place, tables in enumerate(found[0].tables[:2]):
+        expected = {rule.name: answer(rule.query, tables) for rule in rules}
+        known = [rule for rule in rules if expected[rule.name] is not None]
+        if len(known) < 2:
+            continue
+        how = way(number + place)
+        with (
+            patch.object(judging, "RANKED", random.choice([1, 3, 24])),
+            patch.object(plans, "JUDGED_BY_SPARK", random.choice([0, 62])),
+        ):
+            sets = plans.rule_sets(known)
+            together = {name: rows for one in sets for name, rows in set_matches(one, tables, how).items()}
+        trees = [tree for one in sets for tree in one.program.trees]
+        seen["trees"] += len(trees)
+        seen["rules in trees"] += sum(len(tree.members) for tree in trees)
+        seen["tests of values"] += sum(len(role.tests) for one in sets for role in one.program.roles)
+        seen["sets"] += 1
+        seen["rules"] += len(known)
+        seen["rules with matches"] += sum(bool(expected[rule.name]) for rule in known)
+        for rule in known:
+            if as_bindings(together[rule.name]) != expected[rule.name]:
+                others = "\n".join(f"  {one.name}: {one.query.pattern}" for one in known)
+                yield f"set {number}, stream {place}, {how}: {rule.name} differs\n{others}"
+
+
+def answer(query: Match, tables: Tables) -> Counter[object] | None:
+    """What the reference finds; None if that takes too long, or the query is none."""
+    try:
+        with patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES):
+            return Counter(dict.fromkeys(as_bindings(matches(query, tables)), 1))
+    except LimitReached:
+        return None
+
+
+def planned_rules(found: Sequence[Sample], random: Random, seen: Counter[str]) -> Iterator[RulePlan]:
+    """Queries and their variants, in any order, as far as the kernel finds their matches."""
+    queries = [query for one in found for query in variants(replace(one.match, outputs=()), random)]
+    random.shuffle(queries)
+    for number, query in enumerate(queries):
+        try:
+            yield RulePlan(f"R{number}", query, planned_for(query), random.random() < 0.2)
+        except UnsupportedQuery:
+            seen["not for the kernel"] += 1
+
+
+def variants(query: Match, random: Random) -> Iterator[Match]:
+    """The query, and some that have much in common with it."""
+    yield query
+    negations = [part for part in all_parts(query.pattern) if isinstance(part, p.Not)]
+    for negation in negations:
+        yield without(query, negation)
+    if isinstance(query.pattern, p.Seq | p.And):
+        events = [part for part in query.pattern.parts if isinstance(part, p.Event)]
+        if len(events) > 1 and len(events) < len(query.pattern.parts) + 1:
+            yield without(query, random.choice(events))
+        is_free = query.strategy == SelectionStrategy.ANY_MATCH
+        if isinstance(query.pattern, p.Seq) and not negations and is_free:
+            whole = query.pattern
+            yield replace(query, pattern=p.And(whole.parts, within=whole.within, where=whole.where))
+    if query.within is not None and isinstance(query.within.count, Literal):
+        width = query.within.count
+        assert isinstance(width.value, int)
+        narrow = replace(query.within, count=replace(width, value=max(1, width.value // 2)))
+        yield replace(query, within=narrow)
+
+
+def without(query: Match, part: Pattern) -> Match:
+    """The query without a part, and without the conditions that name what it declares."""
+    gone = set(declared(part))
+
+    def change(node: object) -> object:
+        if isinstance(node, p.Seq | p.And) and part in node.parts and len(node.parts) > 1:
+            node = replace(node, parts=tuple(one for one in node.parts if one is not part))
+        if isinstance(node, Pattern) and node.where is not None:
+            kept = [one for one in conjuncts(node.where) if not gone & set(names_in(one))]
+            node = replace(node, where=conjoin(kept))
+        return node
+
+    changed = transform(query.pattern, change)  # type: ignore[arg-type]
+    assert isinstance(changed, Pattern)
+    return replace(query, pattern=changed)
+
+
+if __name__ == "__main__":
+    sys.exit(fuzz(check_set, "rules_fuzz", 10_000, "sets"))
