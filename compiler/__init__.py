@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
     from neelc.api.replay import replay
+    from neelc.api.rules import Rules, rules
     from neelc.api.session import Session, sql
     from neelc.api.shipping import ship
     from neelc.api.streams import stream
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "sql",
+    "rules",
+    "Rules",
     "match_recognize",
     "funnel",
     "Session",
@@ -46,6 +49,8 @@ __all__ = [
 # workers load neelc.runtime without the compiler.
 _PLACES = {
     "sql": "neelc.api.session",
+    "rules": "neelc.api.rules",
+    "Rules": "neelc.api.rules",
     "match_recognize": "neelc.api.recognize",
     "funnel": "neelc.api.funnel",
     "Session": "neelc.api.session",

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neelc.api.analysis import check_session, describing
 from neelc.api.errors import translated, warn_of
@@ -39,12 +39,16 @@ from neelc.files import CallError
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import find, written
 from neelc.ir.node import walk
-from neelc.ir.script import CreateStream, HostSelect
+from neelc.ir.script import CreateStream, HostSelect, Script
 from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
 from neelc.scalar.parameters import parameters_of, registered
 from neelc.source import Source
+from neelc.syntax.joined import rule_texts
 from neelc.tools.why.model import Why
+
+if TYPE_CHECKING:
+    from neelc.api.rules import Rules, RulesGiven
 
 
 def sql(
@@ -104,6 +108,7 @@ class Session:
         self._streams: dict[str, StreamData] = {}
         self._aggregates: dict[str, UserAggregate] = {}
         self._agents: dict[str, UserAgent] = {}
+        self._rules: dict[str, str] = {}
 
     def register(
         self,
@@ -261,6 +266,51 @@ class Session:
             compiled = compile_query(bound.program, bound.last, bound.text, options)
         return Query(self.spark, bound, compiled)
 
+    def rules(
+        self,
+        rules: RulesGiven,
+        /,
+        args: Mapping[str, object] | None = None,
+        *,
+        strict: bool = False,
+        most_matches: int | None = None,
+        buckets: int | None = None,
+        share: bool = True,
+        untrusted: bool = False,
+        **streams: object,
+    ) -> Rules:
+        """Many rules, executed together: texts, paths of files and directories, or a dictionary of names and
+        texts. Every query of theirs is a rule."""
+        from neelc.api.rules import compiled_rules
+
+        own = own_arguments(streams, args=args, most_matches=most_matches, buckets=buckets)
+        options = Options(most_matches=own["most_matches"])
+        if own["buckets"] is not None:
+            options = replace(options, buckets=_buckets(own["buckets"]))
+        return compiled_rules(self, rules, own["args"] or {}, streams, options, strict, share, untrusted)
+
+    def sql_all(
+        self,
+        rules: RulesGiven | None = None,
+        /,
+        args: Mapping[str, object] | None = None,
+        **named: Any,
+    ) -> Frame:
+        """The rows of many rules as one DataFrame, `rules(...).df`; without rules, of those that are
+        registered. Warns of each rule that does not compile, and leaves it out."""
+        given = self._rules if rules is None else rules
+        if not given:
+            raise ValueError("no rule: give some, or register them with register_rules")
+        found = self.rules(given, args, **named)
+        for error in found.errors:
+            warn_of(error.diagnostics, error.source)
+        return found.df
+
+    def register_rules(self, rules: RulesGiven) -> None:
+        """Give `sql_all` rules; the last one of a name counts."""
+        for text in rule_texts(rules):
+            self._rules[text.label if isinstance(rules, Mapping) else text.name] = text.text
+
     def explain(
         self,
         text: str,
@@ -306,8 +356,25 @@ class Session:
         streams: Mapping[str, object],
         untrusted: bool = False,
     ) -> BoundScript:
-        untrusted = untrusted or self.untrusted
+        """A script with its names resolved; what is given must be used."""
         script = parse(text)
+        bound = self.bound_script(script, text, args, streams, untrusted)
+        declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
+        read_by = {stream.name for query in bound.program.queries for stream in query.query.streams}
+        _refuse_unused("stream", streams, [*declared, *sorted(read_by)])
+        _refuse_unused("argument", args, parameters_of(script))
+        return bound
+
+    def bound_script(
+        self,
+        script: Script,
+        text: Source,
+        args: Mapping[str, object],
+        streams: Mapping[str, object],
+        untrusted: bool = False,
+    ) -> BoundScript:
+        """A script that is read, with its names resolved."""
+        untrusted = untrusted or self.untrusted
         if untrusted:
             refuse_files_and_agents(script, text)
         _refuse_parameters(streams, parameters_of(script))
@@ -338,9 +405,6 @@ class Session:
             check_session(self.spark, program)
         if not program.queries:
             raise CallError("the script has no query")
-        read_by = {stream.name for query in program.queries for stream in query.query.streams}
-        _refuse_unused("stream", here, [*declared, *sorted(read_by)])
-        _refuse_unused("argument", args, parameters_of(script))
         return BoundScript(text, inputs.script, program, all_streams)
 
 

@@ -1,0 +1,232 @@
+"""`neelc.rules` and `Session.sql_all`: many queries, executed together, and one table of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neelc.api.errors import translated
+from neelc.api.query import BoundScript, DisplayText, Query, run_source
+from neelc.api.streaming import with_watermarks
+from neelc.api.streams import Frame, streams_read
+from neelc.arguments import Options, UserAgent, UserAggregate
+from neelc.errors import Diagnostic, NeelError
+from neelc.explain.rules import rules_text
+from neelc.files import CallError
+from neelc.ir.names import find, written
+from neelc.ir.program import Program
+from neelc.pipeline import CompiledRules, compile_query, compile_rules
+from neelc.ir.types import STRING
+from neelc.scalar.spark.trees import literal, spark_type
+from neelc.source import Source, Span
+from neelc.syntax.joined import JoinedScript, bound_together, joined, rule_texts
+from neelc.pattern.plan.blocks import UnsupportedQuery
+
+if TYPE_CHECKING:
+    from neelc.api.session import Session
+
+RulesGiven = str | Path | Mapping[str, str] | Sequence[str | Path]
+"""A script, a path of a file or a directory, several of these, or a dictionary of names and scripts."""
+
+
+def rules(
+    spark: Frame,
+    rules: RulesGiven,
+    /,
+    args: Mapping[str, object] | None = None,
+    *,
+    strict: bool = False,
+    most_matches: int | None = None,
+    buckets: int | None = None,
+    share: bool = True,
+    aggregates: Mapping[str, UserAggregate] | None = None,
+    agents: Mapping[str, UserAgent] | None = None,
+    untrusted: bool = False,
+    **streams: object,
+) -> Rules:
+    """Many rules over the same streams, executed together: `neelc.rules(spark, "rules/", Bank=bank).df`.
+
+    A rule that does not compile is among the `errors` of the result and is left out; `strict`, it raises.
+    Without `share`, rules read their events together, but each takes all its steps itself: to measure what
+    sharing is worth.
+    """
+    from neelc.api.session import Session, own_arguments
+
+    own = own_arguments(streams, args=args, aggregates=aggregates, agents=agents)
+    session = Session(spark, untrusted=untrusted)
+    for name, given in (own["aggregates"] or {}).items():
+        session.register_aggregate(name, given)
+    for name, reading in (own["agents"] or {}).items():
+        session.register_agent(name, reading)
+    return session.rules(
+        rules,
+        own["args"],
+        strict=strict,
+        most_matches=most_matches,
+        buckets=buckets,
+        share=share,
+        **streams,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Rules:
+    """Rules, compiled. Nothing is run before an action of Spark's is.
+
+    `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end`, and `columns`, the rule's own.
+    `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
+    """
+
+    spark: Frame
+    bound: BoundScript
+    compiled: CompiledRules
+    errors: tuple[NeelError, ...]
+    _kept: list[Frame] = field(default_factory=list, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rules that are executed."""
+        together = [name for one in self.compiled.sets for name in one.names]
+        found = {*together, *(name for name, _ in self.compiled.alone)}
+        return tuple(one.name for one in self.bound.program.queries if one.name and one.name in found)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the rules read streams without end."""
+        places = range(len(self.bound.program.queries))
+        return any(one.is_streaming for one in streams_read(self.bound.program, places).values())
+
+    @property
+    def source(self) -> DisplayText:
+        """PySpark source with one function, `query(spark, streams)`: what `df` calls."""
+        return DisplayText(self.compiled.script.source)
+
+    @property
+    def df(self) -> Frame:
+        """The rows of all rules as one DataFrame."""
+        if self._kept:
+            return self._kept[0]
+        program = self.bound.program
+        places = range(len(program.queries))
+        given = {
+            name: self.bound.frame(stream)
+            for name, stream in streams_read(program, places).items()
+            if self.bound.is_given(stream)
+        }
+        script = self.compiled.script
+        return run_source(script.source, self.spark, given, script.aggregates)
+
+    def explain(self) -> DisplayText:
+        """What the rules share, and why the others are executed alone."""
+        return DisplayText(rules_text(self.compiled))
+
+    def persist(self) -> Rules:
+        """Keep the rows of all rules once they are found, until `unpersist`: what reads several rules finds
+        them once. `rules["Burst"]` does so by itself."""
+        if not self._kept:
+            self._kept.append(self.df.persist())
+        return self
+
+    def unpersist(self) -> None:
+        """Let go of the rows."""
+        while self._kept:
+            self._kept.pop().unpersist()
+
+    def __enter__(self) -> Rules:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unpersist()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, name: str) -> Frame:
+        """The rows of one rule, with its own columns, from the rows of all."""
+        found = find(written(name), self.names)
+        if found is None:
+            raise KeyError(f"no rule {name}; rules: {', '.join(self.names)}")
+        together = any(found in one.names for one in self.compiled.sets)
+        if not together:
+            return self._alone(found)
+        query = next(one.match for one in self.bound.program.queries if one.name == found)
+        if not self.is_streaming:
+            self.persist()
+        fields = ", ".join(f"{_field(one.name)}: {spark_type(one.type)}" for one in query.outputs)
+        rows = self.df.where(f"rule = {literal(found, STRING)}")
+        return rows.selectExpr(f"CAST(columns AS STRUCT<{fields}>) AS columns").select("columns.*")
+
+    def _alone(self, name: str) -> Frame:
+        """The rows of a rule that shares nothing."""
+        program = self.bound.program
+        place = next(n for n, one in enumerate(program.queries) if one.name == name)
+        with translated():
+            compiled = compile_query(program, place, self.bound.text, Options(streaming=self.is_streaming))
+        only = replace(self.bound, program=replace(program, queries=program.queries[: place + 1]))
+        return Query(self.spark, only, compiled).to_df()
+
+    def __repr__(self) -> str:
+        wrong = f", {len(self.errors)} with errors" if self.errors else ""
+        return f"Rules({', '.join(self.names)}{wrong})"
+
+
+def _field(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def compiled_rules(
+    session: Session,
+    given: object,
+    args: Mapping[str, object],
+    streams: Mapping[str, object],
+    options: Options,
+    strict: bool,
+    share: bool,
+    untrusted: bool,
+) -> Rules:
+    """Rules as a session has them."""
+    with translated():
+        texts = rule_texts(given)
+        if not texts:
+            raise CallError("there is no rule")
+        together = joined(texts)
+        bound, errors = bound_together(
+            together,
+            lambda script: session.bound_script(script, together.source, args, streams, untrusted),
+            strict,
+        )
+        bound = with_watermarks(bound)
+        places = rule_places(bound.program)
+        made = compile_rules(bound.program, places, options, shares=share)
+        refused = list(_refused(made, bound.program, together, strict))
+    return Rules(session.spark, bound, made, (*errors, *refused))
+
+
+def rule_places(program: Program) -> list[int]:
+    """The places of the queries that are rules: all with a name that somebody has written."""
+    return [n for n, one in enumerate(program.queries) if one.name and not one.name.startswith("pattern ")]
+
+
+def _refused(
+    made: CompiledRules, program: Program, rules: JoinedScript, strict: bool
+) -> Iterator[NeelError]:
+    """The rules that cannot be executed, as errors in their texts."""
+    spans = {one.name: one.span or Span(0, 1) for one in program.queries}
+    for name, refusal in made.refused:
+        (error,) = rules.located(refusal_error(name, refusal, spans[name], rules.source))
+        if strict:
+            raise error
+        yield error
+
+
+def refusal_error(name: str, refusal: UnsupportedQuery, span: Span, source: Source) -> NeelError:
+    """A rule that cannot be executed, as an error in its text."""
+    text = refusal.what if refusal.is_sentence else f"not supported on Spark yet: {refusal.what}"
+    return NeelError([Diagnostic(refusal.code, text, refusal.span or span, refusal.hint)], source)
+
+
