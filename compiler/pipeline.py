@@ -319,11 +319,12 @@ def compile_rules(
             alone.append((WrittenQuery(one.named, one.plan, False), why))
         else:
             assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan)
-            chunked = one.plan.plan.program.chunk is not None
-            together.append(RulePlan(one.named.name, one.plan.query, one.plan.plan, chunked))
+            assert isinstance(one.choice, FormChoice)
+            keys, chunked = one.choice.chosen.keys, one.plan.plan.program.chunk is not None
+            together.append(RulePlan(one.named.name, one.plan.query, one.plan.plan, keys, chunked))
     if not together and not alone:
         raise refused[0][1] if refused else CallError("there is no rule to run")
-    sets = rule_sets(together, shares)
+    sets = rule_sets(together, shares, statistics)
     kinds = [
         named.query.clock.type
         for named, as_stream in queries

@@ -12,6 +12,7 @@ from in_bridge import Way, as_table
 from in_kernel import planned_for
 
 from neelc.ir.program import Match
+from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan import Plan
 from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, rule_sets
@@ -37,7 +38,10 @@ from neelc.tools.cases.streaming.pattern import (
 def rule_plans(queries: Sequence[Match]) -> list[RulePlan]:
     """The plans of queries, each as if it were alone; `UnsupportedQuery` if the kernel cannot find one's
     matches."""
-    return [RulePlan(f"R{number}", query, planned_for(query)) for number, query in enumerate(queries)]
+    return [
+        RulePlan(f"R{number}", query, planned_for(query), partition_keys(query))
+        for number, query in enumerate(queries)
+    ]
 
 
 def rules_matches(plans: Sequence[RulePlan], tables: Tables, way: Way) -> dict[str, list[Binding]]:

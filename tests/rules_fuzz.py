@@ -26,9 +26,10 @@ from in_rules import set_matches
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Literal, conjoin, conjuncts, names_in
 from neelc.ir.node import transform
-from neelc.ir.patterns import Pattern, all_parts, declared
+from neelc.ir.patterns import Pattern, all_parts, declared, targets
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan import rule_sets as plans
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.rule_sets import RulePlan
@@ -86,9 +87,17 @@ def planned_rules(found: Sequence[Sample], random: Random, seen: Counter[str]) -
     random.shuffle(queries)
     for number, query in enumerate(queries):
         try:
-            yield RulePlan(f"R{number}", query, planned_for(query), random.random() < 0.2)
+            chunked = random.random() < 0.2
+            rule = RulePlan(f"R{number}", query, planned_for(query), partition_keys(query), chunked)
+            yield shuffled(rule, random) if random.random() < 0.2 else rule
         except UnsupportedQuery:
             seen["not for the kernel"] += 1
+
+
+def shuffled(rule: RulePlan, random: Random) -> RulePlan:
+    """The rule, taking some of its events first, in any order."""
+    names = list(targets(rule.query.pattern))
+    return plans.reordered(rule, tuple(random.sample(names, random.randint(1, len(names)))))
 
 
 def variants(query: Match, random: Random) -> Iterator[Match]:

@@ -136,6 +136,8 @@ class GroupPrice:
     operator: str
     cost: float
     shared: ExpressionSlice | None = None
+    starts: tuple[int, ...] | None = None
+    """Where the shared components begin in each member, in the order of their numbers."""
 
 
 @dataclass(frozen=True)
@@ -231,8 +233,15 @@ class Workload:
             slice = self.slices[place].slice
             start = slice.starts[first][0]
             shared = self.expressions[first].slice(start, start + slice.length)
-            return GroupPrice(self._name(slice, group), cost, shared)
-        return GroupPrice(operator, cost, self.expressions[first].positive if operator == MARKING else None)
+            starts = tuple(self._cheapest_start(slice, number) for number in sorted(group))
+            return GroupPrice(self._name(slice, group), cost, shared, starts)
+        if operator != MARKING:
+            return GroupPrice(operator, cost)
+        return GroupPrice(operator, cost, self.expressions[first].positive, (0,) * len(group))
+
+    def _cheapest_start(self, slice: SharedSlice, number: int) -> int:
+        building = self.buildings[number]
+        return min(slice.starts[number], key=lambda start: building.rest(start, start + slice.length))
 
     def _options(self, group: Members) -> Iterator[tuple[float, str, int | None]]:
         """The operators that apply, each with its cost and the slice that is shared."""

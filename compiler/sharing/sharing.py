@@ -42,14 +42,15 @@ is left", an expression with two negations would pass with one of them, and one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.ir.patterns import targets
 from neelc.ir.program import Match
 from neelc.sharing.cost import CostModel, model_of
 from neelc.sharing.expressions import Constraint, Expression, expressions
-from neelc.sharing.operators import MARKING, SINGLE, Members, Workload
+from neelc.sharing.operators import MARKING, SINGLE, GroupPrice, Members, Workload
 from neelc.sharing.plan_finder import SearchLimits, find_plan
 
 # Bit-marking: one construction of the positive part for expressions that differ in their gaps (NEEL, IV-B).
@@ -168,6 +169,8 @@ class ExpressionGroup:
     cost: float
     cost_apart: float
     emap: EMap | None = None
+    first: tuple[tuple[str, ...], ...] = ()
+    """The variables of each member that the shared part binds, in its order."""
 
     def __str__(self) -> str:
         names = ", ".join(member.name for member in self.members)
@@ -249,4 +252,21 @@ def _group(workload: Workload, numbers: Members) -> ExpressionGroup:
     members = tuple(workload.expressions[number] for number in sorted(numbers))
     shared = "" if price.shared is None else str(price.shared)
     emap = emap_of(members) if price.operator == MARKING else None
-    return ExpressionGroup(price.operator, members, shared, price.cost, workload.cost_apart(numbers), emap)
+    return ExpressionGroup(
+        price.operator,
+        members,
+        shared,
+        price.cost,
+        workload.cost_apart(numbers),
+        emap,
+        tuple(_shared_variables(price, members)),
+    )
+
+
+def _shared_variables(price: GroupPrice, members: Sequence[Expression]) -> Iterator[tuple[str, ...]]:
+    if price.shared is None or price.starts is None:
+        return
+    length = len(price.shared.components)
+    for member, start in zip(members, price.starts, strict=True):
+        parts = member.components[start : start + length]
+        yield tuple(name for part in parts for name in targets(part.original))

@@ -315,18 +315,21 @@ def blocks_to_steps(
     shares: bool = True,
     postpones: bool = True,
     around: frozenset[EventName] = frozenset(),
+    first: tuple[EventName, ...] = (),
 ) -> tuple[PlanStep, ...]:
     """The steps that find all matches. Unless it `shares`, events are taken in the order of the text; unless
     it `postpones`, so are lists, and nothing is dropped early: a list is put together for every start. What
-    is `around` is bound already."""
-    return tuple(_steps(StepOrder(block, variables, roles, around, shares=shares, postpones=postpones)))
+    is `around` is bound already. Variables that others take, too, come `first`."""
+    return tuple(
+        _steps(StepOrder(block, variables, roles, around, shares=shares, postpones=postpones, first=first))
+    )
 
 
 def _steps(order: StepOrder) -> list[PlanStep]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
     add_ready_steps(order)
-    for place, item in enumerate(_in_order(block.items, order.postpones)):
+    for place, item in enumerate(_in_order(_first_of(block.items, order.first), order.postpones)):
         if item in order.taken:
             continue  # shared, and taken before the choice
         if block.must_exist is None and order.shares:
@@ -337,7 +340,7 @@ def _steps(order: StepOrder) -> list[PlanStep]:
             order.steps.append(repeat_step(order, item, _steps) if is_list else _take(order, item))
             order.take(item)
         add_ready_steps(order)
-        if place == 0 and block.must_exist is None and order.postpones:
+        if place == 0 and block.must_exist is None and order.postpones and not order.first:
             order.steps += feasible(order.bound(()), block.items, order.roles, order.variables)
     for choice in block.choices:
         choose(order, (*choice.when, (choice.mark, 0)))
@@ -349,6 +352,23 @@ def _steps(order: StepOrder) -> list[PlanStep]:
 def _events(order: StepOrder, variables: tuple[EventName, ...]) -> tuple[EventName, ...]:
     """An event for each variable; a list that is not empty has a first one."""
     return tuple(ElementName(str(name), 1) if order.variables.is_list(name) else name for name in variables)
+
+
+def _first_of(items: list[PlacedVariable], first: tuple[EventName, ...]) -> list[PlacedVariable]:
+    """The items with those of some variables first, in the order of these; then what lies after them, in the
+    order of the text, and then what lies before them, from the nearest on."""
+    if not first:
+        return items
+    places = [place for place, item in enumerate(items) if item.variable in first]
+    begin = min(places, default=0)
+    ranks = {name: rank for rank, name in enumerate(first)}
+
+    def rank(place: int) -> tuple[int, int]:
+        if items[place].variable in ranks:
+            return 0, ranks[items[place].variable]
+        return (1, place) if place > begin else (2, -place)
+
+    return [items[place] for place in sorted(range(len(items)), key=rank)]
 
 
 def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:

@@ -398,16 +398,19 @@ def kernel_plan(
     unit: str,
     shortcuts: tuple[Shortcut, ...] = (),
     postpones: bool = True,
+    first: tuple[str, ...] = (),
 ) -> KernelPlan:
     """The plan of a query for the kernel; raises `UnsupportedQuery`. Lists are put together last, unless it
-    `postpones` nothing: then as it comes to them (SASE's cloning of runs).
+    `postpones` nothing: then as it comes to them (SASE's cloning of runs). Variables that other rules take,
+    too, come `first`.
 
     >>> from pattern_examples import query
     >>> plan = kernel_plan(query("SEQ(A a, B b) WHERE a.x < b.x RETURN b.user"), (), "MILLISECOND")
     >>> [column.name for column in plan.columns], plan.program.outputs[1].fields
     (['x', 'user'], (('user', 'user'),))
     """
-    plan = with_earliest(match_to_plan(query, keys, unit, postpones=postpones, follows=True), query)
+    plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True, first=first)
+    plan = with_earliest(plan, query)
     kernel = plan_to_kernel(query, plan, keys, shortcuts)
     return replace(kernel, program=replace(kernel.program, steps=until_negation(kernel.program.steps)))
 

@@ -173,8 +173,10 @@ def match_to_plan(
     contiguous: bool = False,
     postpones: bool = True,
     follows: bool = False,
+    first: tuple[str, ...] = (),
 ) -> Plan:
-    """The steps of a query whose events are partitioned by `keys`; raises `UnsupportedQuery`.
+    """The steps of a query whose events are partitioned by `keys`; raises `UnsupportedQuery`. Events of the
+    variables `first` are taken first, in this order.
 
     The steps of a `contiguous` plan do not check contiguity: its executor must. One that `postpones`
     puts lists together last. One that `follows` has runs for the strategies other than SKIP TILL ANY MATCH.
@@ -184,14 +186,19 @@ def match_to_plan(
     >>> plan.leader, plan.reach, plan.looks_back, [role.name for role in plan.roles]
     ('a', 9, False, ['A', 'd', 'B', 'C'])
     """
-    return _planned(
-        query, keys, unit, contiguous, postpones, follows and query.strategy != SelectionStrategy.ANY_MATCH
-    )
+    follows = follows and query.strategy != SelectionStrategy.ANY_MATCH
+    return _planned(query, keys, unit, contiguous, postpones, follows, first)
 
 
 @remembered  # joins and kernels most often need the same plan
 def _planned(
-    query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool, postpones: bool, follows: bool
+    query: Match,
+    keys: tuple[Key, ...],
+    unit: str,
+    contiguous: bool,
+    postpones: bool,
+    follows: bool,
+    first: tuple[str, ...],
 ) -> Plan:
     _refuse(query, contiguous, follows)
     block, repeats = pattern_to_blocks(query, unit)
@@ -211,7 +218,9 @@ def _planned(
         steps = follow_steps(block, variables, roles, neighbours)
     else:
         # Events that follow one another are found one after the other.
-        steps = blocks_to_steps(block, variables, roles, shares=not contiguous, postpones=postpones)
+        steps = blocks_to_steps(
+            block, variables, roles, shares=not contiguous, postpones=postpones, first=first
+        )
     plan = Plan(
         steps,
         roles.roles,

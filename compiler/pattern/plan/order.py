@@ -214,9 +214,9 @@ def _tight_window(
 class StepOrder:
     """The steps of one block, in the making. `around` are the variables of the blocks around it, all bound;
     `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
-    `postpones`: lists are put together last. `iterating` are the lists whose `b[i]` is one event here; `late`
-    are conditions and checks of their iterations that wait until the lists are complete. `added` are the ids
-    of the conditions and checks that are steps already."""
+    `postpones`: lists are put together last. Variables that come `first` are taken first. `iterating` are
+    the lists whose `b[i]` is one event here; `late` are conditions and checks of their iterations that wait
+    until the lists are complete. `added` are the ids of the conditions and checks that are steps already."""
 
     block: Block
     variables: BlockVariables
@@ -226,6 +226,7 @@ class StepOrder:
     shares: bool = True
     postpones: bool = True
     iterating: frozenset[str] = frozenset()
+    first: tuple[EventName, ...] = ()
     steps: list[PlanStep] = field(default_factory=list)
     added: set[int] = field(default_factory=set)
     checks: list[tuple[Block, PlanStep]] = field(default_factory=list)

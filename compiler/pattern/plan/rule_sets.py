@@ -10,14 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
+from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.expressions import Expr
 from neelc.ir.program import EventType, Match, Stream
+from neelc.pattern.analysis.keys import Key
+from neelc.pattern.cost.ledger import Ledger
+from neelc.pattern.cost.selectivity import truth
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks import renamed as with_variable
 from neelc.pattern.plan.canonical import canonical_program
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBERED, PLAIN, RESERVED, EventColumn, wish
-from neelc.pattern.plan.kernel_plan import KernelPlan, KeyColumn
+from neelc.pattern.plan.kernel_plan import KernelPlan, KeyColumn, kernel_plan
 from neelc.pattern.plan.plan import Role
+from neelc.pattern.plan.rule_orders import rule_orders
 from neelc.pattern.plan.rule_trees import RuleSteps, rule_trees
 from neelc.pattern.plan.strategies import WINDOWS
 from neelc.pattern.plan.value_tests import tested_value
@@ -31,6 +38,7 @@ from neelc.runtime.program import (
     folds,
 )
 from neelc.scalar.spark.expressions import GRAIN
+from neelc.sharing.sharing import Sharing
 
 
 JUDGED_BY_SPARK = BITS
@@ -39,11 +47,13 @@ JUDGED_BY_SPARK = BITS
 
 @dataclass(frozen=True)
 class RulePlan:
-    """A rule and how the kernel finds its matches. `chunked`: few keys have most of its events."""
+    """A rule and how the kernel finds its matches if it is partitioned by `keys`. `chunked`: few keys have
+    most of its events."""
 
     name: str
     query: Match
     planned: KernelPlan
+    keys: tuple[Key, ...] = ()
     chunked: bool = False
 
 
@@ -51,7 +61,8 @@ class RulePlan:
 class RuleSetPlan:
     """Rules that are executed together. `events` stands for what is read: the streams and types of all rules.
     `plans` are those of the rules, with the names that the set has for columns, structs and fields. `judged`:
-    the worker tests values of columns; else Spark judges all conditions on single events."""
+    the worker tests values of columns; else Spark judges all conditions on single events. `sharing` are the
+    groups that the plan finder has made of the rules."""
 
     events: Match
     unit: str
@@ -61,6 +72,7 @@ class RuleSetPlan:
     plans: tuple[RulePlan, ...]
     program: RuleSet
     judged: bool = False
+    sharing: Sharing = field(default_factory=lambda: Sharing(()))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,14 +91,38 @@ def why_alone(plan: KernelPlan) -> str | None:
     return None
 
 
-def rule_sets(rules: Sequence[RulePlan], shares: bool = True) -> list[RuleSetPlan]:
+def rule_sets(
+    rules: Sequence[RulePlan], shares: bool = True, statistics: Statistics | None = None
+) -> list[RuleSetPlan]:
     """The rules in sets: those with the same key, unit of time and clock; those that look at all events of
     their streams only with others that look at the same. With `shares`, steps that rules have in common are
     taken once."""
     groups: dict[object, list[RulePlan]] = {}
     for rule in rules:
         groups.setdefault(_signature(rule), []).append(rule)
-    return [_RuleSetMaker(group, shares).made() for group in groups.values()]
+    known = statistics or Statistics()
+    return [_made(group, shares, known) for group in groups.values()]
+
+
+def _made(rules: Sequence[RulePlan], shares: bool, statistics: Statistics) -> RuleSetPlan:
+    if not shares:
+        return _RuleSetMaker(rules, False, statistics).made()
+    orders = rule_orders([rule.query for rule in rules], [rule.planned for rule in rules], statistics)
+    ordered = [
+        reordered(rule, orders.first[number]) if number in orders.first else rule
+        for number, rule in enumerate(rules)
+    ]
+    return replace(_RuleSetMaker(ordered, True, statistics).made(), sharing=orders.sharing)
+
+
+def reordered(rule: RulePlan, first: tuple[str, ...]) -> RulePlan:
+    """A rule that takes the events of some variables first. If the kernel cannot, it stays as it is."""
+    try:
+        planned = kernel_plan(rule.query, rule.keys, rule.planned.plan.unit, first=first)
+    except UnsupportedQuery:
+        return rule
+    program = replace(planned.program, keys=rule.planned.program.keys, chunk=rule.planned.program.chunk)
+    return replace(rule, planned=replace(planned, program=program))
 
 
 def _signature(rule: RulePlan) -> object:
@@ -112,12 +148,15 @@ class _RuleSetMaker:
 
     rules: Sequence[RulePlan]
     shares: bool
+    statistics: Statistics
     types: dict[tuple[str, object], str] = field(default_factory=dict)
     known_types: dict[str, EventType] = field(default_factory=dict)
     columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
     column_names: set[str] = field(default_factory=lambda: {*RESERVED, "rule"})
     roles: dict[tuple[str, frozenset[Expr]], int] = field(default_factory=dict)
     role_conditions: list[tuple[str, tuple[Expr, ...]]] = field(default_factory=list)
+    role_sizes: list[float] = field(default_factory=list)
+    ledgers: dict[int, Ledger] = field(default_factory=dict)
     bits: dict[tuple[str, frozenset[Expr]], int] = field(default_factory=dict)
     bit_roles: list[Role] = field(default_factory=list)
 
@@ -147,7 +186,7 @@ class _RuleSetMaker:
                 RuleSteps(number, program, role_numbers)
                 for number, (_, role_numbers, program) in enumerate(plans)
             ]
-            found = replace(found, trees=rule_trees(steps))
+            found = replace(found, trees=rule_trees(steps, self._wider))
         queries = [rule.query for rule in self.rules]
         streams = {stream.name: stream for query in queries for stream in query.streams}
         events = replace(
@@ -280,7 +319,28 @@ class _RuleSetMaker:
         if key not in self.roles:
             self.roles[key] = len(self.roles)
             self.role_conditions.append((type, conditions))
+            self.role_sizes.append(self._size(role, query))
         return self.roles[key]
+
+    def _size(self, role: Role, query: Match) -> float:
+        """How many events of a role are expected in a second."""
+        ledger = self.ledgers.setdefault(id(query), Ledger(query, self.statistics))
+        share = prod(truth(condition, ledger).true for condition in role.conditions)
+        return ledger.rate(role.type) * share
+
+    def _wider(self, narrow: int) -> Mapping[int, float]:
+        """The roles that include a role: those of no other types, with no other conditions. With many roles,
+        only itself: the shares are not worth the search."""
+        if len(self.role_conditions) > JUDGED_BY_SPARK:
+            return {narrow: 1.0}
+        type, conditions = self.role_conditions[narrow]
+        members = set(self.known_types[type].members)
+        size = self.role_sizes[narrow]
+        return {
+            wide: 1.0 if wide == narrow else size / max(self.role_sizes[wide], size, 1e-300)
+            for wide, (other, fewer) in enumerate(self.role_conditions)
+            if set(fewer) <= set(conditions) and members <= set(self.known_types[other].members)
+        }
 
     def _judged(self, type: str, conditions: tuple[Expr, ...], judged: bool) -> JudgedRole:
         """How a role is judged: by Spark, or by tests of the worker as far as these can."""
