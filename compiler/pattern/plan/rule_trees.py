@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.runtime.kernels.rules.program import BITS, RuleCheck, RuleNode, RuleTree, role_name, with_roles
+from neelc.runtime.kernels.rules.program import BITS, RuleCheck, RuleNode, RuleTree, is_single, role_name, with_roles
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -67,6 +67,8 @@ an event for a row costs about as much as checking six rows."""
 def can_share(program: PatternProgram) -> bool:
     """Whether the steps of a program can be taken together with those of others: its matches are those rows
     that are left, each once."""
+    if is_single(program):
+        return False  # rules that ask for one event are looked up together anyway
     whole = program.collapsed or program.unique or program.nested or program.furthest is not None
     return not whole and all(isinstance(step, (*CHECKS, *BINDING)) for step in program.steps)
 

@@ -38,28 +38,54 @@ RANKED = 24
 
 
 @dataclass(frozen=True, eq=False)
+class RangeBounds:
+    """Ranges, as arrays of their bounds, for one search: those from which, and up to which, values go. Each
+    has the number of its range, and whether the values begin at it or behind it."""
+
+    count: int
+    numbers: tuple[Ints, Ints]
+    values: tuple[NDArray[Any], NDArray[Any]]
+    behind: tuple[Truths, Truths]
+
+
+def range_bounds(ranges: Sequence[ValueRange]) -> RangeBounds:
+    """The bounds of ranges. What lies before a range ends behind its low bound if that is left out, and a
+    range ends behind its high bound if that is not."""
+    lows = [(n, one.low, not one.has_low) for n, one in enumerate(ranges) if one.low is not None]
+    highs = [(n, one.high, one.has_high) for n, one in enumerate(ranges) if one.high is not None]
+    sides = []
+    for side in (lows, highs):
+        numbers = np.array([number for number, *_ in side], np.int64)
+        sides.append((numbers, _values([v for _, v, _ in side]), np.array([x for *_, x in side], bool)))
+    (low, low_values, after), (high, high_values, up_to) = sides
+    return RangeBounds(len(ranges), (low, high), (low_values, high_values), (after, up_to))
+
+
+def _values(bounds: Sequence[object]) -> NDArray[Any]:
+    """Bounds as an array; texts as their bytes."""
+    if any(isinstance(bound, str) for bound in bounds):
+        texts = np.empty(len(bounds), object)
+        texts[:] = [str(bound).encode() for bound in bounds]
+        return texts
+    return np.array(bounds)
+
+
+@dataclass(frozen=True, eq=False)
 class RankedColumn:
     """The different values of a column, in order, and for each event the place of its own; -1 is NULL."""
 
     values: NDArray[Any]
     ranks: Ints
 
-    def limits(self, ranges: Sequence[ValueRange]) -> tuple[Ints, Ints]:
+    def limits(self, bounds: RangeBounds) -> tuple[Ints, Ints]:
         """The ranks in each range: from the one to before the other."""
-        low, high = np.zeros(len(ranges), np.int64), np.full(len(ranges), len(self.values))
-        for side, has in (("left", True), ("right", False)):
-            some = [n for n, one in enumerate(ranges) if one.low is not None and one.has_low == has]
-            low[some] = self._places([ranges[n].low for n in some], side)
-            some = [n for n, one in enumerate(ranges) if one.high is not None and one.has_high != has]
-            high[some] = self._places([ranges[n].high for n in some], side)
+        low, high = np.zeros(bounds.count, np.int64), np.full(bounds.count, len(self.values))
+        sides = zip((low, high), bounds.numbers, bounds.values, bounds.behind, strict=True)
+        for limits, numbers, values, behind in sides:
+            for side, which in (("left", ~behind), ("right", behind)):
+                if which.any():
+                    limits[numbers[which]] = np.searchsorted(self.values, values[which], side=side)  # type: ignore[call-overload]
         return low, np.maximum(low, high)
-
-    def _places(self, bounds: Sequence[object], side: Any) -> Ints:
-        if self.values.dtype == object:
-            texts = np.empty(len(bounds), object)
-            texts[:] = [str(bound).encode() for bound in bounds]
-            return np.searchsorted(self.values, texts, side=side)
-        return np.searchsorted(self.values, np.array(bounds), side=side)
 
 
 def ranked(column: pa.Array) -> RankedColumn:
@@ -67,7 +93,8 @@ def ranked(column: pa.Array) -> RankedColumn:
     >>> column = ranked(pa.array(["b", None, "a", "b"]))
     >>> column.values.tolist(), column.ranks.tolist()
     ([b'a', b'b'], [1, -1, 0, 1])
-    >>> [limits.tolist() for limits in column.limits([ValueRange("a", "b", has_high=False), ValueRange("b")])]
+    >>> ranges = range_bounds([ValueRange("a", "b", has_high=False), ValueRange("b")])
+    >>> [limits.tolist() for limits in column.limits(ranges)]
     [[0, 1], [1, 2]]
     """
     if pa.types.is_dictionary(column.type):
@@ -144,7 +171,7 @@ class JudgedEvents(Mapping[str, Ints]):
         """The events with a bit that pass the most selective of the tests, in any order."""
         ways = []
         for test in tests:
-            index = self._index(bit, test.column)
+            index = self.index(bit, test.column)
             low, high = self._limits(test)
             begin, end = np.searchsorted(index.ranks, low), np.searchsorted(index.ranks, high)
             ways.append((int((end - begin).sum()), index, begin, end))
@@ -153,24 +180,26 @@ class JudgedEvents(Mapping[str, Ints]):
         return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
 
     def _in_ranges(self, test: ValueTest, numbers: Ints) -> Truths:
-        ranks = self._column(test.column).ranks[numbers]
+        ranks = self.column(test.column).ranks[numbers]
         low, high = self._limits(test)
         # Ranges of a test do not overlap, and are in order.
         place = np.searchsorted(low, ranks, side="right") - 1
         return (place >= 0) & (ranks < high[np.maximum(place, 0)])
 
     def _limits(self, test: ValueTest) -> tuple[Ints, Ints]:
-        return self._column(test.column).limits(test.ranges)
+        return self.column(test.column).limits(_bounds_of(test))
 
-    def _index(self, bit: int, column: str) -> RankIndex:
+    def index(self, bit: int, column: str) -> RankIndex:
+        """The events with a bit, by the values of a column."""
         if (bit, column) not in self._indexes:
             numbers = self.with_bit(bit)
-            ranks = self._column(column).ranks[numbers]
+            ranks = self.column(column).ranks[numbers]
             order = np.argsort(ranks, kind="stable")
             self._indexes[bit, column] = RankIndex(numbers[order], ranks[order])
         return self._indexes[bit, column]
 
-    def _column(self, name: str) -> RankedColumn:
+    def column(self, name: str) -> RankedColumn:
+        """The values of a column, ranked."""
         if name not in self._ranked:
             self._ranked[name] = ranked(self.columns.arrays[name])
         return self._ranked[name]
@@ -198,6 +227,11 @@ class JudgedEvents(Mapping[str, Ints]):
         if test not in self._passed:
             self._passed[test] = passes(test, self.columns.arrays[test.column])
         return self._passed[test]
+
+
+@lru_cache(maxsize=65536)
+def _bounds_of(test: ValueTest) -> RangeBounds:
+    return range_bounds(test.ranges)
 
 
 def passes(test: ValueTest, column: pa.Array) -> Truths:
@@ -233,6 +267,104 @@ def _in_range(one: ValueRange, column: pa.Array) -> Truths:
 def _truths(values: pa.Array) -> Truths:
     filled = values.fill_null(False) if values.null_count else values
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+# Rules that ask for one event each, such as filters: all pairs of a rule and an event at once.
+
+MOST_PAIRS = 4_000_000
+"""Candidates that are looked at together."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilterTests:
+    """The tests of some roles with the same bit, column by column: the places of the roles that test it, and
+    the bounds of these tests."""
+
+    roles: Ints
+    columns: tuple[tuple[str, Ints, RangeBounds], ...]
+
+
+@lru_cache(maxsize=64)
+def filter_tests(rules: RuleSet, numbers: tuple[int, ...]) -> tuple[dict[int, FilterTests], tuple[int, ...]]:
+    """Roles by their bit, with tests of one range each; and the places of all others."""
+    by_bit: dict[int, list[int]] = {}
+    others: list[int] = []
+    for place, number in enumerate(numbers):
+        tests = rules.roles[number].tests
+        plain = len({test.column for test in tests}) == len(tests) and all(len(t.ranges) == 1 for t in tests)
+        if tests and plain:
+            by_bit.setdefault(rules.roles[number].bit, []).append(place)
+        else:
+            others.append(place)
+    found = {}
+    for bit, places in by_bit.items():
+        columns: dict[str, tuple[list[int], list[ValueRange]]] = {}
+        for row, place in enumerate(places):
+            for test in rules.roles[numbers[place]].tests:
+                rows, ranges = columns.setdefault(test.column, ([], []))
+                rows.append(row)
+                ranges.append(test.ranges[0])
+        tested = tuple(
+            (name, np.array(rows), range_bounds(ranges)) for name, (rows, ranges) in columns.items()
+        )
+        found[bit] = FilterTests(np.array(places), tested)
+    return found, tuple(others)
+
+
+def role_pairs(judged: JudgedEvents, numbers: tuple[int, ...]) -> Iterator[tuple[Ints, Ints]]:
+    """For some roles, pairs of the place of a role and an event that can play it, in pieces. The cost is that
+    of the most selective test of each role."""
+    by_bit, others = filter_tests(judged.rules, numbers)
+    for place in others:
+        events = judged.numbers(numbers[place])
+        if len(events):
+            yield np.full(len(events), place), events
+    for bit, tests in by_bit.items():
+        yield from _filtered(judged, bit, tests)
+
+
+def _filtered(judged: JudgedEvents, bit: int, tests: FilterTests) -> Iterator[tuple[Ints, Ints]]:
+    count = len(tests.roles)
+    fewest, best = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
+    low, high, begins, ends = [], [], [], []
+    for number, (name, rows, bounds) in enumerate(tests.columns):
+        own_low, own_high = np.full(count, -1), np.full(count, np.iinfo(np.int64).max)
+        own_low[rows], own_high[rows] = judged.column(name).limits(bounds)
+        index = judged.index(bit, name)
+        begin, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        begin[rows] = np.searchsorted(index.ranks, own_low[rows])
+        end[rows] = np.searchsorted(index.ranks, own_high[rows])
+        fewer = rows[(end - begin)[rows] < fewest[rows]]
+        fewest[fewer], best[fewer] = (end - begin)[fewer], number
+        low.append(own_low)
+        high.append(own_high)
+        begins.append(begin)
+        ends.append(end)
+    for number, (name, _, _) in enumerate(tests.columns):
+        rows = np.flatnonzero((best == number) & (fewest > 0))
+        counts = (ends[number] - begins[number])[rows]
+        for piece in _pieces(counts):
+            row = np.repeat(rows[piece], counts[piece])
+            offset = np.repeat(np.cumsum(counts[piece]) - counts[piece], counts[piece])
+            place = np.arange(len(row)) - offset + np.repeat(begins[number][rows[piece]], counts[piece])
+            event = judged.index(bit, name).numbers[place]
+            kept = np.ones(len(row), bool)
+            for other, (tested, _, _) in enumerate(tests.columns):
+                if other != number:
+                    ranks = judged.column(tested).ranks[event]
+                    kept &= (ranks >= low[other][row]) & (ranks < high[other][row])
+            if kept.any():
+                yield tests.roles[row[kept]], event[kept]
+
+
+def _pieces(counts: Ints) -> Iterator[slice]:
+    """Rows whose counts add up to about MOST_PAIRS."""
+    total, begin = np.cumsum(counts), 0
+    while begin < len(counts):
+        before = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + MOST_PAIRS, side="right")))
+        yield slice(begin, end)
+        begin = end
 
 
 @lru_cache(maxsize=8)

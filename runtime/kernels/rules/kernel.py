@@ -17,7 +17,15 @@ from neelc.runtime.columns import Columns, Ints
 from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.events import KernelEvents, NullableArray
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
-from neelc.runtime.kernels.matching import Piece, event_of, furthest, moved, searched, united_columns
+from neelc.runtime.kernels.matching import (
+    Piece,
+    event_of,
+    furthest,
+    moved,
+    searched,
+    taken_matches,
+    united_columns,
+)
 from neelc.runtime.kernels.pattern_kernel import (
     SearchRows,
     SectionSearch,
@@ -27,11 +35,12 @@ from neelc.runtime.kernels.pattern_kernel import (
     functions_called,
     owned_times,
 )
-from neelc.runtime.kernels.rules.judging import JudgedEvents, judged_events
+from neelc.runtime.kernels.rules.judging import JudgedEvents, judged_events, role_pairs
 from neelc.runtime.kernels.rules.program import (
     RULE,
     RuleSet,
     RuleTree,
+    is_single,
     program_of,
     shape_name,
     shape_outputs,
@@ -136,26 +145,28 @@ class RuleSearch(SectionSearch[RuleMatches]):
     def matches(self) -> Iterator[RuleMatches]:
         if self.rows is None:
             return
+        events = RuleEvents(self.rules, self.rows, self.functions)
+        for found in events.single_matches():
+            self._count_all(found)
+            yield found
         waiting = WaitingMatches(self.rules)
-        for number, piece in self._pieces(RuleEvents(self.rules, self.rows, self.functions)):
+        for number, piece in self._pieces(events):
             self._count(number, piece)
             yield from waiting.add(number, piece)
         yield from waiting.rest()
 
     def _pieces(self, events: RuleEvents) -> Iterator[tuple[int, Piece]]:
         """The matches of each rule."""
-        trees = self.rules.trees
-        shared = {number for tree in trees for number in tree.members}
-        for tree in trees:
+        for tree in self.rules.trees:
             for search, begin in events.searches(_tree_programs(self.rules)[tree]):
                 for number, piece in tree_matches(search, tree):
                     yield number, moved(piece, begin)
-        for number in range(len(self.rules.rules)):
-            if number in shared or not events.may_match(number):
+        for numbers in lone_rules(self.rules):
+            if not events.may_match(numbers[0]):
                 continue
-            with self._explained(number):
-                for piece in events.matches(number):
-                    yield number, piece
+            with self._explained(numbers[0]):
+                for piece in events.matches(numbers[0]):
+                    yield from ((number, piece) for number in numbers)
 
     @contextmanager
     def _explained(self, number: int) -> Iterator[None]:
@@ -182,6 +193,16 @@ class RuleSearch(SectionSearch[RuleMatches]):
             start = int(self.rows.columns.start[event])
             failure = too_many_matches(int(self.found[number]), most)
             raise failure.about(key=key, start=start, part=part)
+
+    def _count_all(self, found: RuleMatches) -> None:
+        """Count the matches of many rules."""
+        counts = np.bincount(found.rules, minlength=len(self.found))
+        most = self.most_matches
+        if most is not None and (self.found + counts > most).any():
+            number = int(np.argmax(self.found + counts > most))
+            rows = np.flatnonzero(found.rules == number)
+            self._count(number, taken_matches(found.piece, rows))
+        self.found += counts
 
     def gather(self, matches: RuleMatches) -> Batches:
         assert self.rows is not None, "there is a match"
@@ -270,6 +291,29 @@ def _programs(rules: RuleSet) -> tuple[PatternProgram, ...]:
 
 
 @lru_cache(maxsize=8)
+def lone_rules(rules: RuleSet) -> tuple[tuple[int, ...], ...]:
+    """The rules that are in no tree, and are more than one event: those that are the same together."""
+    shared = {number for tree in rules.trees for number in tree.members}
+    single = {number for _, numbers in single_rules(rules) for number in numbers}
+    same: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for number, rule in enumerate(rules.rules):
+        if number not in shared and number not in single:
+            same.setdefault((rule.program, rule.roles), []).append(number)
+    return tuple(map(tuple, same.values()))
+
+
+@lru_cache(maxsize=8)
+def single_rules(rules: RuleSet) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """The rules whose matches are single events, of which only the role says which: by their program."""
+    programs = [number for number, one in enumerate(rules.programs) if is_single(one)]
+    found: dict[int, list[int]] = {number: [] for number in programs}
+    for number, rule in enumerate(rules.rules):
+        if rule.program in found:
+            found[rule.program].append(number)
+    return tuple((program, tuple(numbers)) for program, numbers in found.items())
+
+
+@lru_cache(maxsize=8)
 def _tree_programs(rules: RuleSet) -> Mapping[RuleTree, PatternProgram]:
     return {tree: tree_program(rules, tree) for tree in rules.trees}
 
@@ -307,6 +351,19 @@ class RuleEvents:
             yield from furthest(pieces, program, program.furthest, self._events(program))
         else:
             yield from pieces
+
+    def single_matches(self) -> Iterator[RuleMatches]:
+        """The matches of all rules that are single events."""
+        for program, numbers in single_rules(self.rules):
+            (output,) = self.rules.programs[program].outputs
+            roles = tuple(self.rules.rules[number].roles[0] for number in numbers)
+            of_rule = np.array(numbers)
+            for place, event in role_pairs(self.judged, roles):
+                low, high = (limit[self._segment[event]] for limit in self._owned)
+                start = self.rows.columns.start[event]
+                owned = (start >= low) & (start < high)
+                if owned.any():
+                    yield RuleMatches(program, of_rule[place[owned]], {output.variable: event[owned]})
 
     def searches(self, program: PatternProgram) -> Iterator[tuple[KernelSearch, int]]:
         """What a program searches: parts of the events, each with the number of its first event. Candidates

@@ -157,6 +157,21 @@ def role_name(number: int) -> str:
     return f"role {number}"
 
 
+def is_single(program: PatternProgram) -> bool:
+    """Whether matches are single events that have a role, and nothing else is required.
+
+    >>> steps, outputs = (Take("a", "A"),), (VariableOutput("a", "e1"),)
+    >>> is_single(PatternProgram(steps, outputs, ("A",)))
+    True
+    """
+    whole = program.collapsed or program.unique or program.nested or program.furthest is not None
+    if whole or len(program.steps) != 1 or len(program.outputs) != 1:
+        return False
+    (step,), (output,) = program.steps, program.outputs
+    is_plain = isinstance(step, Take) and step == Take(step.variable, step.role)
+    return is_plain and isinstance(step, Take) and step.variable == output.variable
+
+
 def program_of(rules: RuleSet, number: int) -> PatternProgram:
     """What a rule runs: its program with the roles of the set."""
     rule = rules.rules[number]
