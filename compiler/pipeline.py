@@ -10,7 +10,7 @@ then all plans are written together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -33,11 +33,12 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.ir.types import TIMESTAMP, DataType
+from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.analysis.rule_columns import rule_query
 from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.kernel_plan import KernelPlan
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, rule_sets, why_alone
+from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, branches_of, rule_sets, why_alone
 from neelc.pattern.plan.strategies import (
     PlanningContext,
     StrategyPlan,
@@ -318,10 +319,7 @@ def compile_rules(
         elif (why := _why_alone(one)) is not None:
             alone.append((WrittenQuery(one.named, one.plan, False), why))
         else:
-            assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan)
-            assert isinstance(one.choice, FormChoice)
-            keys, chunked = one.choice.chosen.keys, one.plan.plan.program.chunk is not None
-            together.append(RulePlan(one.named.name, one.plan.query, one.plan.plan, keys, chunked))
+            together += _rule_plans(one)
     if not together and not alone:
         raise refused[0][1] if refused else CallError("there is no rule to run")
     sets = rule_sets(together, shares, statistics)
@@ -336,6 +334,25 @@ def compile_rules(
     written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
     reasons = tuple((one.named.name or "", why) for one, why in alone)
     return CompiledRules(written, tuple(sets), reasons, tuple(refused), times)
+
+
+def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:
+    """The plans of a rule: of each branch, if it is an OR."""
+    assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan)
+    assert isinstance(one.choice, FormChoice) and one.named.name is not None
+    planned, query, chunked = one.plan.plan, one.plan.query, one.plan.plan.program.chunk is not None
+    branches = branches_of(query)
+    if len(branches) > 1:
+        with suppress(UnsupportedQuery):
+            keys = [partition_keys(branch) for branch in branches]
+            plans = [
+                kernel_plan(branch, own, planned.plan.unit)
+                for branch, own in zip(branches, keys, strict=True)
+            ]
+            for number, branch in enumerate(branches):
+                yield RulePlan(one.named.name, branch, plans[number], keys[number], chunked, number + 1)
+            return
+    yield RulePlan(one.named.name, query, planned, one.choice.chosen.keys, chunked)
 
 
 def _as_rules(program: Program, positions: Sequence[int]) -> Program:

@@ -24,9 +24,9 @@ def rules_text(compiled: CompiledRules) -> str:
 
 
 def _lines(compiled: CompiledRules) -> Iterator[str]:
-    together = sum(len(one.plans) for one in compiled.sets)
+    together = len({name for one in compiled.sets for name in one.names})
     passes = len(compiled.sets)
-    yield f"{together + len(compiled.alone)} rules"
+    yield _counted(together + len(compiled.alone), "rule", "rules")
     if together:
         yield f"{together} of them in {_counted(passes, 'pass', 'passes')} over the events"
     for number, one in enumerate(compiled.sets, 1):

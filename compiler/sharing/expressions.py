@@ -231,9 +231,15 @@ def neutral(node: N, outer: dict[str, str]) -> N:
     own = own_names(node) if isinstance(node, p.Pattern) else ()
     names = {name: outer.get(name, NOWHERE) for name in foreign_names(node)}
     named = renamed(node, names | {name: f"v{place}" for place, name in enumerate(own, start=1)})
-    turned = transform(named, _turned)
+    turned = transform(transform(named, _nameless), _turned)
     assert isinstance(turned, type(node))
     return turned
+
+
+def _nameless(node: Node) -> Node | None:
+    """An event without the name of its type: what types stand for is compared beside the part, so a concept
+    with one member is that member."""
+    return replace(node, type="") if isinstance(node, p.Event) else None
 
 
 MIRRORED = {">": "<", ">=": "<="}

@@ -209,8 +209,7 @@ class _ScriptWriter:
         """Add the relations of rules that are executed together; gives the name of their rows."""
         self.lets += self._reads(plan.events.streams, plan.events.clock)
         sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-        queries = {rule.name: rule_query_of(rule.query) for rule in plan.plans}
-        self.lets += rule_set_relations(plan, queries, sources, self.taken, most_matches, times)
+        self.lets += rule_set_relations(plan, sources, self.taken, most_matches, times)
         return self.lets[-1].name
 
     def add_alone(self, one: WrittenQuery, times: DataType) -> str:

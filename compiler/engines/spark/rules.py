@@ -18,7 +18,7 @@ from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
 from neelc.ir.node import walk
 from neelc.ir.program import Column, OutputColumn
 from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, Map, SimpleType
-from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery
+from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery, rule_query_of
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan
 from neelc.runtime.kernels.rules.program import RULE, shape_name, shape_outputs
@@ -101,7 +101,6 @@ def _is_one_of(numbers: Sequence[int]) -> str:
 
 def rule_set_relations(
     plan: RuleSetPlan,
-    queries: Mapping[str, RuleQuery],
     sources: StreamRelations,
     taken: set[str],
     most_matches: int | None = None,
@@ -125,17 +124,17 @@ def rule_set_relations(
     matched = free("matches", taken)
     kernel = Kernel(lets[-1].name, plan.program, rule_set_schema(plan), most_matches)
     yield Let(matched, kernel, f"Matches of {_named(plan.names)}, in one pass.")
-    yield from rule_set_results(plan, queries, matched, taken, times)
+    yield from rule_set_results(plan, matched, taken, times)
 
 
 def rule_set_results(
     plan: RuleSetPlan,
-    queries: Mapping[str, RuleQuery],
     matched: str,
     taken: set[str],
     times: DataType | None = None,
 ) -> Iterator[Let]:
     """The relations from the matches of a set to the rows of the table."""
+    queries = [rule_query_of(rule.query) for rule in plan.plans]
     relations = [_matches(plan, number, rule, matched) for number, rule in enumerate(plan.plans)]
     residual = {
         number: " AND ".join(f"({relations[number].sql(one)})" for one in rule.planned.residual)
@@ -150,7 +149,7 @@ def rule_set_results(
         matched = source
     keys, columns = {}, {}
     for number, rule in enumerate(plan.plans):
-        found = queries[rule.name]
+        found = queries[number]
         text = relations[number].sql
         own = [(output.name, text(output.expression), output.type) for output in found.own]
         of_key = zip(found.keys, found.key_outputs, strict=True)
@@ -159,9 +158,9 @@ def rule_set_results(
     first = relations[0]
     clock = [
         _as_time(first.sql(output.expression), output.type, times)
-        for output in queries[plan.plans[0].name].match.outputs[-2:]
+        for output in queries[0].match.outputs[-2:]
     ]
-    names = ", ".join(literal(name, STRING) for name in plan.names)
+    names = ", ".join(literal(rule.name, STRING) for rule in plan.plans)
     items: Items = (
         (f"array({names})[{RULE}]", RULE),
         (by_rule(keys, "NULL"), "key"),

@@ -13,8 +13,24 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import (
+    Aggregate,
+    Attribute,
+    Cast,
+    EventTime,
+    Expr,
+    Literal,
+    SameAttributes,
+    WholeEvent,
+    conjoin,
+    conjuncts,
+    names_in,
+)
+from neelc.ir.node import Node, map_children
+from neelc.ir.patterns import Or, targets
 from neelc.ir.program import EventType, Match, Stream
+from neelc.ir.script import SelectionStrategy
+from neelc.ir.types import VOID
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import truth
@@ -38,6 +54,7 @@ from neelc.runtime.program import (
     folds,
 )
 from neelc.scalar.spark.expressions import GRAIN
+from neelc.scalar.type_of import type_of
 from neelc.sharing.sharing import Sharing
 
 
@@ -48,13 +65,19 @@ JUDGED_BY_SPARK = BITS
 @dataclass(frozen=True)
 class RulePlan:
     """A rule and how the kernel finds its matches if it is partitioned by `keys`. `chunked`: few keys have
-    most of its events."""
+    most of its events. A rule that is an OR may be several of these, one for each `branch`, counted from 1."""
 
     name: str
     query: Match
     planned: KernelPlan
     keys: tuple[Key, ...] = ()
     chunked: bool = False
+    branch: int = 0
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"{self.name} (branch {self.branch})" if self.branch else self.name
 
 
 @dataclass(frozen=True)
@@ -76,7 +99,64 @@ class RuleSetPlan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(rule.name for rule in self.plans)
+        """The names of the rules, each once."""
+        return tuple(dict.fromkeys(rule.name for rule in self.plans))
+
+
+def branches_of(query: Match) -> tuple[Match, ...]:
+    """The branches of an OR as queries of their own, whose matches together are those of the query; the query
+    itself if it is none, or if its branches cannot be told apart.
+
+    >>> from pattern_examples import query
+    >>> for branch in branches_of(query("OR(SEQ(A a, B b), C c) WHERE [id] WITHIN 9 RETURN a.x, c.x")):
+    ...     print(branch.pattern, [str(output.expression) for output in branch.outputs])
+    SEQ(A a, B b WHERE [id]) ['a.x', 'CAST(NULL AS DOUBLE)']
+    (C c : [id]) ['CAST(NULL AS DOUBLE)', 'c.x']
+
+    Branches that name the same variable can have the same match, which is one:
+
+    >>> len(branches_of(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE [id] WITHIN 9")))
+    1
+    """
+    pattern = query.pattern
+    whole = query.collapsed or query.distinct or query.aggregated or query.partial is not None
+    if not isinstance(pattern, Or) or pattern.within is not None or whole:
+        return (query,)
+    if query.strategy != SelectionStrategy.ANY_MATCH or query.is_imprecise:
+        return (query,)
+    names = [name for branch in pattern.parts for name in targets(branch)]
+    conditions = conjuncts(pattern.where)
+    if len(set(names)) < len(names) or not all(isinstance(one, SameAttributes) for one in conditions):
+        return (query,)
+    found = []
+    for branch in pattern.parts:
+        own = replace(branch, where=conjoin([*conjuncts(branch.where), *conditions]))
+        foreign = set(names) - set(targets(branch))
+        outputs = tuple(
+            replace(one, expression=_without_variables(one.expression, foreign)) for one in query.outputs
+        )
+        found.append(replace(query, pattern=own, outputs=outputs))
+    return tuple(found)
+
+
+def _without_variables(expression: Expr, names: set[str]) -> Expr:
+    """The expression where these variables have no event."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Attribute | EventTime | WholeEvent | Aggregate) and names_in(node) & names:
+            if isinstance(node, Aggregate):
+                return _empty(node)
+            return Cast(Literal(None, VOID), node.type)
+        return map_children(node, change)
+
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed
+
+
+def _empty(aggregate: Aggregate) -> Expr:
+    """An aggregate over a list that is not there."""
+    return Cast(Literal(None, VOID), type_of(aggregate))
 
 
 def why_alone(plan: KernelPlan) -> str | None:
@@ -149,7 +229,7 @@ class _RuleSetMaker:
     rules: Sequence[RulePlan]
     shares: bool
     statistics: Statistics
-    types: dict[tuple[str, object], str] = field(default_factory=dict)
+    types: dict[object, str] = field(default_factory=dict)
     known_types: dict[str, EventType] = field(default_factory=dict)
     columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
     column_names: set[str] = field(default_factory=lambda: {*RESERVED, "rule"})
@@ -170,7 +250,7 @@ class _RuleSetMaker:
         rules: list[Rule] = []
         for plan, roles_of_rule, program in plans:
             number = programs.setdefault(program, len(programs))
-            rules.append(Rule(plan.name, number, roles_of_rule))
+            rules.append(Rule(plan.label, number, roles_of_rule))
         for program in programs:
             shapes.setdefault(program.outputs, len(shapes))
         found = RuleSet(
@@ -204,7 +284,8 @@ class _RuleSetMaker:
     def _type(self, name: str, query: Match) -> str:
         """The set's name for a type of a query: the same type may have other members in another query."""
         known = next(one for one in query.types if one.name == name)
-        key = (name, known.members)
+        # A concept with one member is that member, whatever it is called.
+        key = known.members
         if key not in self.types:
             free, number = name, 1
             while free in self.known_types:

@@ -154,7 +154,13 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
     """Rules by what they do next: each with those whose step finds all that its own does, if that pays."""
     same: dict[KernelStep, _Together] = {}
     for one in rules:
-        same.setdefault(one.steps[0], _Together(one.steps[0], [])).rules.append(one)
+        step = one.steps[0]
+        general = replace(step, until=()) if isinstance(step, Take) else step
+        same.setdefault(general, _Together(general, [])).rules.append(one)
+    for together in same.values():
+        steps = {one.steps[0] for one in together.rules}
+        if len(steps) == 1:  # where all look up to the same negation, that is part of the step
+            together.step = steps.pop()
     # Those that ask for least come first: they can take others along.
     found: list[_Together] = []
     by_role: dict[tuple[object, int], list[_Together]] = {}
