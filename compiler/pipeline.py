@@ -267,6 +267,7 @@ def compile_query(
     with _reported("not supported on Spark yet", program, position, source, hint):
         return compile_program(program, position, options, statistics)
 
+
 # Many queries in one pass.
 
 

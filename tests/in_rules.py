@@ -87,16 +87,12 @@ def as_it_comes(rules: RuleSet, way: Way) -> RuleSet:
 def numbered_rules(rules: RuleSet) -> RuleSet:
     """The set, with the numbers of events as its results."""
     programs = tuple(replace(one, outputs=numbered_outputs(one.outputs)) for one in rules.programs)
-    trees = tuple(
-        replace(tree, outputs=tuple(map(numbered_outputs, tree.outputs))) for tree in rules.trees
-    )
+    trees = tuple(replace(tree, outputs=tuple(map(numbered_outputs, tree.outputs))) for tree in rules.trees)
     shapes: dict[object, int] = {}
     for program in programs:
         shapes.setdefault(program.outputs, len(shapes))
     numbers = tuple(shapes[program.outputs] for program in programs)
-    return replace(
-        rules, programs=programs, trees=trees, shapes=numbers, columns=(*rules.columns, NUMBER)
-    )
+    return replace(rules, programs=programs, trees=trees, shapes=numbers, columns=(*rules.columns, NUMBER))
 
 
 def numbered_outputs(outputs: Sequence[VariableOutput]) -> tuple[VariableOutput, ...]:
@@ -108,7 +104,9 @@ def set_table(made: RuleSetPlan, rules: RuleSet, events: Sequence[ReferenceEvent
     plan = Plan((), made.roles, (), made.unit)
     common = KernelPlan(plan, rules.events, made.columns, made.keys, (), made.events)
     words = [
-        role_masks(replace(common, plan=replace(plan, roles=made.roles[first : first + BITS])), made.events, events)
+        role_masks(
+            replace(common, plan=replace(plan, roles=made.roles[first : first + BITS])), made.events, events
+        )
         for first in range(0, len(made.roles), BITS)
     ]
     any_role = [int(any(masks[number] for masks in words)) for number in range(len(events))]

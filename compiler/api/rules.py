@@ -17,12 +17,12 @@ from neelc.explain.rules import rules_text
 from neelc.files import CallError
 from neelc.ir.names import find, written
 from neelc.ir.program import Program
-from neelc.pipeline import CompiledRules, compile_query, compile_rules
 from neelc.ir.types import STRING
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import CompiledRules, compile_query, compile_rules
 from neelc.scalar.spark.trees import literal, spark_type
 from neelc.source import Source, Span
 from neelc.syntax.joined import JoinedScript, bound_together, joined, rule_texts
-from neelc.pattern.plan.blocks import UnsupportedQuery
 
 if TYPE_CHECKING:
     from neelc.api.session import Session
@@ -67,6 +67,7 @@ def rules(
         most_matches=most_matches,
         buckets=buckets,
         share=share,
+        untrusted=untrusted,
         **streams,
     )
 
@@ -75,8 +76,8 @@ def rules(
 class Rules:
     """Rules, compiled. Nothing is run before an action of Spark's is.
 
-    `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end`, and `columns`, the rule's own.
-    `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
+    `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end`, and `columns`, the rule's
+    own. `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
     """
 
     spark: Frame
@@ -212,9 +213,7 @@ def rule_places(program: Program) -> list[int]:
     return [n for n, one in enumerate(program.queries) if one.name and not one.name.startswith("pattern ")]
 
 
-def _refused(
-    made: CompiledRules, program: Program, rules: JoinedScript, strict: bool
-) -> Iterator[NeelError]:
+def _refused(made: CompiledRules, program: Program, rules: JoinedScript, strict: bool) -> Iterator[NeelError]:
     """The rules that cannot be executed, as errors in their texts."""
     spans = {one.name: one.span or Span(0, 1) for one in program.queries}
     for name, refusal in made.refused:
@@ -228,5 +227,3 @@ def refusal_error(name: str, refusal: UnsupportedQuery, span: Span, source: Sour
     """A rule that cannot be executed, as an error in its text."""
     text = refusal.what if refusal.is_sentence else f"not supported on Spark yet: {refusal.what}"
     return NeelError([Diagnostic(refusal.code, text, refusal.span or span, refusal.hint)], source)
-
-

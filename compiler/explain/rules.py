@@ -100,7 +100,8 @@ def _shared_steps(node: RuleNode, depth: int) -> Iterator[str]:
         yield f"{'  ' * depth}{step_text(node.step)}: {count} rules"
         some = [check for check in node.checks if check.rules.bit_count() < count]
         if some:
-            yield f"{'  ' * depth}  {_counted(len(some), 'check', 'checks')} of some of them, as bits of each row"
+            counted = _counted(len(some), "check", "checks")
+            yield f"{'  ' * depth}  {counted} of some of them, as bits of each row"
     for below in node.then:
         yield from _shared_steps(below, depth + (node.step is not None))
 

@@ -1,4 +1,5 @@
-"""Several texts as one script: files of a directory, or rules in a dictionary. Each query of theirs is a rule.
+"""Several texts as one script: files of a directory, or rules in a dictionary. Each of their queries is a
+rule.
 
 They are bound together, as one text in which every message is told in terms of the file that it is about.
 What is wrong with a rule does not stop the others: it is left out, and so is what reads it.
@@ -145,8 +146,8 @@ def bound_together(
     rules: JoinedScript, bind: Callable[[Script], Bound], strict: bool = False
 ) -> tuple[Bound, list[NeelError]]:
     """What `bind` makes of all rules that nothing is wrong with, and what is wrong with the others. Raises
-    `NeelError` if there is no rule left, or something is wrong with a declaration; `strict`, also if something
-    is wrong with a rule."""
+    `NeelError` if there is no rule left, or something is wrong with a declaration; `strict`, also if
+    something is wrong with a rule."""
     script, wrong = rules.script, list[Diagnostic]()
     while True:
         try:
@@ -200,4 +201,3 @@ class RuleErrors(NeelError):
 def names_of(script: Script) -> Iterator[str]:
     """The names of the rules of a script, in order."""
     return (bare(one.name) for one in script.statements if isinstance(one, CreateQuery))
-

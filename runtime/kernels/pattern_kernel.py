@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -118,7 +118,7 @@ class SearchRows:
 
 def cut(
     program: PatternProgram,
-    state: WorkerState[SectionProgress],
+    state: WorkerState[Any],
     is_last: bool,
     used: tuple[str, ...] | None = None,
 ) -> tuple[SearchRows | None, NeededRows[SectionProgress]]:
@@ -172,17 +172,18 @@ def _reach(program: PatternProgram) -> int:
 # The search.
 
 Matches = TypeVar("Matches")
+Progress = TypeVar("Progress", bound=SectionProgress)
 
 
 @dataclass(eq=False)
-class SectionSearch(WorkerSearch[SectionProgress, Matches]):
+class SectionSearch(WorkerSearch[Progress, Matches]):
     """A search in `rows`, if there are some, that leaves `left`."""
 
     program: PatternProgram
     rows: SearchRows | None
-    left: NeededRows[SectionProgress]
+    left: NeededRows[Progress]
 
-    def needed(self) -> NeededRows[SectionProgress]:
+    def needed(self) -> NeededRows[Progress]:
         return self.left
 
     def key_of(self, error: Exception) -> Mapping[str, str | None]:
@@ -194,7 +195,7 @@ class SectionSearch(WorkerSearch[SectionProgress, Matches]):
 
 
 @dataclass(eq=False)
-class PatternSearch(SectionSearch[Piece]):
+class PatternSearch(SectionSearch[SectionProgress, Piece]):
     """A search for at most `most_matches` matches; `found` were found before."""
 
     functions: Mapping[str, Function]

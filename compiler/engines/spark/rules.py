@@ -148,8 +148,7 @@ def rule_set_results(
         yield Let(source, Where(matched, condition), "Conditions on complete matches, of each rule.")
         matched = source
     keys, columns = {}, {}
-    for number, rule in enumerate(plan.plans):
-        found = queries[number]
+    for number, found in enumerate(queries):
         text = relations[number].sql
         own = [(output.name, text(output.expression), output.type) for output in found.own]
         of_key = zip(found.keys, found.key_outputs, strict=True)
@@ -157,8 +156,7 @@ def rule_set_results(
         keys[number] = as_object([(name, text(one.expression), one.type) for name, one in of_key])
     first = relations[0]
     clock = [
-        _as_time(first.sql(output.expression), output.type, times)
-        for output in queries[0].match.outputs[-2:]
+        _as_time(first.sql(output.expression), output.type, times) for output in queries[0].match.outputs[-2:]
     ]
     names = ", ".join(literal(rule.name, STRING) for rule in plan.plans)
     items: Items = (
@@ -258,4 +256,3 @@ def all_rows(names: Sequence[str], name: str) -> Let:
         items = tuple((identifier(column), column) for column in RULE_COLUMNS)
         return Let(name, SelectColumns(names[0], items), "The rows of all rules.")
     return Let(name, Union(tuple(names)), "The rows of all rules.")
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from neelc.runtime.program import (
     Choose,
@@ -77,8 +77,7 @@ def renamed(value: T, variables: Names, roles: Names, columns: Names) -> T:
     >>> first.variable, first.role, second.steps[0].variable, second.steps[0].bounds.after, second.part
     ('v1', 'a', 'n1', ('v1',), '!B n')
     """
-    found: Any = _renamed(value, variables, roles, columns)
-    return found
+    return cast(T, _renamed(value, variables, roles, columns))
 
 
 def _renamed(value: object, variables: Names, roles: Names, columns: Names) -> object:
@@ -89,15 +88,17 @@ def _renamed(value: object, variables: Names, roles: Names, columns: Names) -> o
             return variables(value)
         case tuple():
             return tuple(_renamed(one, variables, roles, columns) for one in value)
-        case ElementName() | IterationName() | InnerList():
+        case InnerList():
+            return InnerList(variables(value.list), variables(value.inner))
+        case ElementName() | IterationName():
             inner = None if value.inner is None else variables(value.inner)
             return replace(value, list=variables(value.list), inner=inner)
         case VariableOutput():
             return replace(
                 value,
-                variable=_renamed(value.variable, variables, roles, columns),
+                variable=renamed(value.variable, variables, roles, columns),
                 fields=tuple((columns(name), columns(column)) for name, column in value.fields),
-                inner=_renamed(value.inner, variables, roles, columns),
+                inner=renamed(value.inner, variables, roles, columns),
             )
     assert is_dataclass(value) and not isinstance(value, type), f"{value!r} is part of a program"
     changed = {
@@ -126,9 +127,9 @@ def _of_field(
 
 def canonical_program(
     program: PatternProgram, roles: Mapping[str, str], columns: Mapping[str, str]
-) -> tuple[PatternProgram, Mapping[str, str]]:
-    """A program under canonical names of variables, and those names, with the names of roles and columns that
-    a set of rules has. What only concerns messages, and how its events come, is left out: the set has it."""
+) -> PatternProgram:
+    """A program under canonical names of variables, with the names of roles and columns that a set of rules
+    has. What only concerns messages, and how its events come, is left out: the set has it."""
     names = CanonicalNames()
     for step in program.steps:
         names.keep(_kept_names(step))
@@ -150,7 +151,7 @@ def canonical_program(
             for variable, values in furthest.compared
         )
         furthest = replace(furthest, levels=levels, compared=compared)
-    made = replace(
+    return replace(
         program,
         steps=steps,
         outputs=outputs,
@@ -163,7 +164,6 @@ def canonical_program(
         grain=None,
         labels=(),
     )
-    return made, dict(names.kept)
 
 
 def _kept_names(step: KernelStep) -> Iterator[str]:
@@ -198,5 +198,3 @@ def _parts(name: EventName) -> Iterator[str]:
             yield from () if name.inner is None else (name.inner,)
         case str() if not name.startswith("#"):
             yield name
-
-

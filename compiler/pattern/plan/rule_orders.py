@@ -1,9 +1,9 @@
 """In which order rules take their events, so that they have steps in common.
 
-A rule alone takes its events in the order of its text, or of their numbers. Together with others it may pay to
-begin with what they share: the plan finder (NEEL, section V) says which sequences several rules build once,
-wherever they stand in a rule, and those are taken first. An AND, which has no order, takes that of a SEQ of
-the same events: so the SEQ is found among the rows of the AND (MQOS, definition 10).
+A rule alone takes its events in the order of its text, or of their numbers. Together with others it may pay
+to begin with what they share: the plan finder (NEEL, section V) says which sequences several rules build
+once, wherever they stand in a rule, and those are taken first. An AND, which has no order, takes that of a
+SEQ of the same events: so the SEQ is found among the rows of the AND (MQOS, definition 10).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from neelc.sharing.plan_finder import SearchLimits
 from neelc.sharing.sharing import ExpressionGroup, Sharing, share_queries
 
 MOST_SEARCHED = 400
-"""Up to so many rules, the plan finder looks for the cheapest groups; more only share what they begin with."""
+"""Up to so many rules, the plan finder looks for the cheapest groups; more share what they begin with."""
 
 MANY_RULES = SearchLimits(rounds=20, patience=3)
 """How long it looks where there are many."""
@@ -39,9 +39,7 @@ class RuleOrders:
     sharing: Sharing
 
 
-def rule_orders(
-    queries: Sequence[Match], plans: Sequence[KernelPlan], statistics: Statistics
-) -> RuleOrders:
+def rule_orders(queries: Sequence[Match], plans: Sequence[KernelPlan], statistics: Statistics) -> RuleOrders:
     """The orders of rules that are executed together."""
     if not 1 < len(queries) <= MOST_SEARCHED:
         return RuleOrders({}, Sharing(()))

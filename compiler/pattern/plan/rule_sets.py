@@ -1,9 +1,9 @@
 """Rules that run in one pass: those with the same key read the same events in the same order, so they are
 scanned, shuffled, sorted and judged once, and one call of the worker runs all of them.
 
-A rule is planned for the kernel as if it were alone. Then its columns, roles and types get the names that the
-set has for them, its variables canonical ones, and rules that differ only in the roles that they ask for share
-one program.
+A rule is planned for the kernel as if it were alone. Then its columns, roles and types get the names that
+the set has for them, its variables canonical ones, and rules that differ only in the roles that they ask for
+share one program.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from neelc.runtime.program import (
     CHUNK,
     ImpreciseProgram,
     PatternProgram,
+    VariableOutput,
     columns_of_value,
     conditions,
     folds,
@@ -57,7 +58,6 @@ from neelc.scalar.spark.expressions import GRAIN
 from neelc.scalar.type_of import type_of
 from neelc.sharing.sharing import Sharing
 
-
 JUDGED_BY_SPARK = BITS
 """Up to so many roles, Spark judges all conditions on single events; of more, the worker tests values."""
 
@@ -65,7 +65,7 @@ JUDGED_BY_SPARK = BITS
 @dataclass(frozen=True)
 class RulePlan:
     """A rule and how the kernel finds its matches if it is partitioned by `keys`. `chunked`: few keys have
-    most of its events. A rule that is an OR may be several of these, one for each `branch`, counted from 1."""
+    most of its events. A rule that is an OR may be several of these, one for each `branch`, from 1 on."""
 
     name: str
     query: Match
@@ -269,15 +269,11 @@ class _RuleSetMaker:
             found = replace(found, trees=rule_trees(steps, self._wider))
         queries = [rule.query for rule in self.rules]
         streams = {stream.name: stream for query in queries for stream in query.streams}
-        events = replace(
-            queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values())
-        )
+        events = replace(queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values()))
         unit = self.rules[0].planned.plan.unit
         columns = tuple(self.columns.values())
         rule_plans = tuple(plan for plan, *_ in plans)
-        return RuleSetPlan(
-            events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, judged
-        )
+        return RuleSetPlan(events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, judged)
 
     # Names.
 
@@ -315,7 +311,7 @@ class _RuleSetMaker:
 
     def _keys(self) -> tuple[KeyColumn, ...]:
         """The columns that all rules are partitioned by, in one order."""
-        first, *others = self.rules
+        first = self.rules[0]
         keys = []
         for key in sorted(first.planned.keys, key=lambda one: str(_key_signature(one))):
             terms: dict[Expr, tuple[str, ...]] = {}
@@ -346,56 +342,26 @@ class _RuleSetMaker:
         used = tuple(dict.fromkeys(numbers.values()))
         names = {number: f"r{place + 1}" for place, number in enumerate(used)}
         roles = {name: names[number] for name, number in numbers.items()}
-        program, variables = canonical_program(planned.program, roles, columns)
+        program = canonical_program(planned.program, roles, columns)
         program = replace(program, roles=tuple(names.values()))
-        shapes = {
-            one.variable: replace(
-                one,
-                name=one.name and f"e{place}",
-                fields=tuple((columns.get(name, name), columns.get(column, column)) for name, column in one.fields),
-                inner=tuple(
-                    replace(
-                        inner,
-                        name=inner.name and f"e{number}",
-                        fields=tuple(
-                            (columns.get(name, name), columns.get(column, column))
-                            for name, column in inner.fields
-                        ),
-                    )
-                    for number, inner in enumerate(one.inner, 1)
-                ),
-            )
-            for place, one in enumerate(planned.program.outputs, 1)
-        }
-        outputs = tuple(shapes[one.variable] for one in planned.program.outputs)
+        outputs = tuple(
+            _named_output(one, f"e{place}", columns) for place, one in enumerate(planned.program.outputs, 1)
+        )
         renamed_plan = replace(
             planned,
             program=replace(planned.program, outputs=outputs),
             columns=tuple(own.values()),
             keys=keys,
         )
-        program = replace(
-            program,
-            outputs=tuple(
-                replace(
-                    canonical,
-                    name=one.name,
-                    inner=tuple(
-                        replace(inner, name=named.name)
-                        for inner, named in zip(canonical.inner, one.inner, strict=True)
-                    ),
-                )
-                for canonical, one in zip(program.outputs, outputs, strict=True)
-            ),
-        )
+        # The canonical outputs have their fields already, but their structs are called as the set does.
+        named = (_named_output(one, f"e{place}", {}) for place, one in enumerate(program.outputs, 1))
+        program = replace(program, outputs=tuple(named))
         return replace(rule, planned=renamed_plan), used, program
 
     def _role(self, role: Role, query: Match) -> int:
         """The number of a role of a rule in the set."""
         type = self._type(role.type, query)
-        conditions = tuple(
-            dict.fromkeys(with_variable(one, role.variable, EVENT) for one in role.conditions)
-        )
+        conditions = tuple(dict.fromkeys(with_variable(one, role.variable, EVENT) for one in role.conditions))
         key = (type, frozenset(conditions))
         if key not in self.roles:
             self.roles[key] = len(self.roles)
@@ -484,6 +450,13 @@ class _RuleSetMaker:
         tested = (test.column for role in roles for test in role.tests)
         read = (name for program in programs for name in columns_of_program(program))
         return tuple(dict.fromkeys((*read, *tested)))
+
+
+def _named_output(output: VariableOutput, name: str, columns: Mapping[str, str]) -> VariableOutput:
+    """A variable of the result under the name that a set has for it, with the set's names of columns."""
+    fields = ((columns.get(field, field), columns.get(column, column)) for field, column in output.fields)
+    inner = (_named_output(one, f"e{place}", columns) for place, one in enumerate(output.inner, 1))
+    return replace(output, name=output.name and name, fields=tuple(fields), inner=tuple(inner))
 
 
 def columns_of_program(program: PatternProgram) -> Iterator[str]:

@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.runtime.kernels.rules.program import BITS, RuleCheck, RuleNode, RuleTree, is_single, role_name, with_roles
+from neelc.runtime.kernels.rules.program import (
+    BITS,
+    RuleCheck,
+    RuleNode,
+    RuleTree,
+    is_single,
+    role_name,
+    with_roles,
+)
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -60,8 +68,8 @@ def only_itself(role: int) -> Mapping[int, float]:
 
 
 LEAST_SHARE = 0.15
-"""A rule takes the rows of a wider one, and checks them, if at least this share of them is its own. Looking up
-an event for a row costs about as much as checking six rows."""
+"""A rule takes the rows of a wider one, and checks them, if at least this share of them is its own. Looking
+up an event for a row costs about as much as checking six rows."""
 
 
 def can_share(program: PatternProgram) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from neelc.ir.expressions import Between, Binary, Expr, InList, Like, Literal, names_in
 from neelc.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, TINYINT
@@ -52,8 +53,8 @@ def tested_value(condition: Expr) -> TestedValue | None:
         case Binary(op, Literal() as constant, operand) if op in FLIPPED:
             return _compared(FLIPPED[op], operand, constant)
         case Between(operand, Literal() as low, Literal() as high, False):
-            bounds = [_scalar(operand, one) for one in (low, high)]
-            return None if None in bounds else TestedValue(operand, (ValueRange(*bounds),))
+            least, most = _scalar(operand, low), _scalar(operand, high)
+            return None if least is None or most is None else TestedValue(operand, (ValueRange(least, most),))
         case InList(operand, items, False):
             return _listed(operand, items)
         case Like(operand, Literal(str() as pattern), "LIKE", None, False):
@@ -83,7 +84,7 @@ def _listed(operand: Expr, items: Sequence[Expr]) -> TestedValue | None:
     return TestedValue(operand, tuple(ValueRange(value, value) for value in values))
 
 
-def _order(value: Scalar) -> object:
+def _order(value: Scalar) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 

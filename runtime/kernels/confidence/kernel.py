@@ -159,7 +159,7 @@ WeighedPiece = tuple[Piece, Chances]
 """Matches, and the confidence of each."""
 
 
-class ImpreciseSearch(SectionSearch[WeighedPiece]):
+class ImpreciseSearch(SectionSearch[SectionProgress, WeighedPiece]):
     """A search for matches with their confidence."""
 
     program: ImpreciseProgram

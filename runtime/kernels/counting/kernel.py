@@ -40,7 +40,7 @@ def _begin(program: CountingProgram, state: WorkerState[SectionProgress], is_las
     return CountingSearch(program, *cut(program, state, is_last))
 
 
-class CountingSearch(SectionSearch[CountedGroups]):
+class CountingSearch(SectionSearch[SectionProgress, CountedGroups]):
     """A search that counts the matches of rows."""
 
     program: CountingProgram

@@ -261,7 +261,8 @@ def _in_range(one: ValueRange, column: pa.Array) -> Truths:
     if one.high is not None:
         below = pc.less_equal if one.has_high else pc.less
         inside &= _truths(below(column, one.high))
-    return inside & np.asarray(column.is_valid())
+    valid: Truths = np.asarray(column.is_valid())
+    return inside & valid
 
 
 def _truths(values: pa.Array) -> Truths:
@@ -391,5 +392,3 @@ def needed_roles(program: PatternProgram) -> frozenset[str]:
 def judged_events(rules: RuleSet, columns: Columns) -> JudgedEvents:
     """The roles of the events of a search."""
     return JudgedEvents(rules, columns)
-
-

@@ -130,7 +130,7 @@ def _begin(
 
 
 @dataclass(eq=False)
-class RuleSearch(SectionSearch[RuleMatches]):
+class RuleSearch(SectionSearch[RuleProgress, RuleMatches]):
     """A search for the matches of all rules; `found` were found before, of each rule."""
 
     rules: RuleSet
@@ -138,7 +138,7 @@ class RuleSearch(SectionSearch[RuleMatches]):
     most_matches: int | None
     found: Ints
 
-    def needed(self) -> NeededRows[SectionProgress]:
+    def needed(self) -> NeededRows[RuleProgress]:
         facts = RuleProgress(self.left.facts.low, tuple(self.found.tolist()))
         return NeededRows(facts, self.left.parts, self.left.growth)
 
@@ -343,9 +343,7 @@ class RuleEvents:
         """The matches of a rule."""
         program = self.program_of(number)
         pieces = (
-            moved(piece, begin)
-            for search, begin in self.searches(program)
-            for piece in searched(search)
+            moved(piece, begin) for search, begin in self.searches(program) for piece in searched(search)
         )
         if program.furthest is not None:
             yield from furthest(pieces, program, program.furthest, self._events(program))
@@ -425,7 +423,7 @@ class RuleEvents:
 
 @dataclass(frozen=True, eq=False)
 class SharedPart:
-    """A part of the events, from number `begin` on, on one line of time, and what has been looked up in it."""
+    """A part of the events, from number `begin` on, on one line of time, and what was looked up in it."""
 
     begin: int
     events: KernelEvents
@@ -436,5 +434,3 @@ class SharedPart:
 def _slice(column: NullableArray, part: SharedPart) -> NullableArray:
     rows = slice(part.begin, part.begin + len(part.events.start))
     return NullableArray(column.values[rows], None if column.valid is None else column.valid[rows])
-
-

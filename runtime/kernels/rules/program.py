@@ -101,9 +101,9 @@ class RuleNode:
 @dataclass(frozen=True)
 class RuleTree:
     """Rules that have steps in common, at most 62, by their numbers in the set. The steps of the tree have
-    canonical names of variables; `outputs` are those of each rule by these names, and `leader` is the variable
-    that starts the matches of all of them, if there is one. Roles are called by their number in the set: see
-    `role_name`."""
+    canonical names of variables; `outputs` are those of each rule by these names, and `leader` is the
+    variable that starts the matches of all of them, if there is one. Roles are called by their number in the
+    set: see `role_name`."""
 
     members: tuple[int, ...]
     root: RuleNode
