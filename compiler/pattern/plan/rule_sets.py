@@ -44,7 +44,7 @@ from neelc.pattern.plan.rule_orders import rule_orders
 from neelc.pattern.plan.rule_trees import RuleSteps, rule_trees
 from neelc.pattern.plan.strategies import WINDOWS
 from neelc.pattern.plan.value_tests import tested_value
-from neelc.runtime.kernels.rules.program import BITS, JudgedRole, Rule, RuleSet, ValueTest, role_name
+from neelc.runtime.kernels.rules.program import BITS, JudgedRole, RuleEntry, RuleSet, ValueTest, role_name
 from neelc.runtime.program import (
     CHUNK,
     ImpreciseProgram,
@@ -247,10 +247,10 @@ class _RuleSetMaker:
         roles = tuple(self._judged(*one, judged) for one in self.role_conditions)
         programs: dict[PatternProgram, int] = {}
         shapes: dict[object, int] = {}
-        rules: list[Rule] = []
+        rules: list[RuleEntry] = []
         for plan, roles_of_rule, program in plans:
             number = programs.setdefault(program, len(programs))
-            rules.append(Rule(plan.label, number, roles_of_rule))
+            rules.append(RuleEntry(plan.label, number, roles_of_rule))
         for program in programs:
             shapes.setdefault(program.outputs, len(shapes))
         found = RuleSet(

@@ -178,13 +178,14 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
             found.append(together)
             continue
         shares = wider(_role(step))
-        others = [
-            other
+        others = (
+            (other, share * _share_of_window(other.step, step))
             for role, share in shares.items()
-            if share >= LEAST_SHARE
             for other in by_role.get((step.variable, role), ())
-        ]
-        covering = next((other for other in others if _covers(other.step, step)), None)
+        )
+        covering = next(
+            (other for other, share in others if share >= LEAST_SHARE and _covers(other.step, step)), None
+        )
         if covering is None:
             found.append(together)
             by_role.setdefault((step.variable, _role(step)), []).append(together)
@@ -193,19 +194,21 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
     return found
 
 
-def _demand(step: KernelStep) -> int:
-    """How much a step asks for: one that covers another asks for less."""
+def _demand(step: KernelStep) -> tuple[int, int]:
+    """How much a step asks for: one that covers another asks for less, or has a wider window."""
     if not isinstance(step, Take):
-        return 0
+        return 0, 0
     bounds = step.bounds
-    return (
-        len(step.where)
-        + len(step.until)
-        + len(bounds.after)
-        + len(bounds.before)
-        + len(bounds.within)
-        + len(bounds.between)
-    )
+    limits = (*step.where, *step.until, *bounds.after, *bounds.before, *bounds.within, *bounds.between)
+    return len(limits), -sum(window.width for window in bounds.within)
+
+
+def _share_of_window(wide: KernelStep, narrow: Take[Value]) -> float:
+    """How much of a step's window another one's is."""
+    if not isinstance(wide, Take):
+        return 1.0
+    widths = [max((one.width for one in step.bounds.within), default=0) for step in (wide, narrow)]
+    return min(1.0, widths[1] / widths[0]) if all(widths) else 1.0
 
 
 def _covers(wide: KernelStep, narrow: Take[Value]) -> bool:

@@ -69,8 +69,8 @@ class JudgedRole:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A rule: the number of its program, and of the roles of the set that the program's roles are."""
+class RuleEntry:
+    """A rule of a set: the number of its program, and of the set's roles that the program's roles are."""
 
     name: str
     program: int
@@ -123,7 +123,7 @@ class RuleSet:
     columns: tuple[str, ...]
     roles: tuple[JudgedRole, ...]
     programs: tuple[PatternProgram, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[RuleEntry, ...]
     shapes: tuple[int, ...]
     trees: tuple[RuleTree, ...] = ()
 
