@@ -135,8 +135,9 @@ def test_rules_with_nothing_in_common_run_alone() -> None:
 
 def test_the_plan_finder_groups_the_mixed_workload_as_the_paper_does() -> None:
     """NEEL, VI-F: bit-marking of three, suffix clustering of two, bit-marking of two."""
-    text = """SEQ(A, !B, C, D) OR SEQ(A, !E, C, D) OR SEQ(A, !F, C, D) OR SEQ(F, X, Y, A, C) OR SEQ(B, X, Y, A, C)
-        OR SEQ(D, !F, B, E) OR EXISTS F : SEQ(D, !B, F, B, E) WITHIN 9"""
+    text = """SEQ(A, !B, C, D) OR SEQ(A, !E, C, D) OR SEQ(A, !F, C, D)
+        OR SEQ(F, X, Y, A, C) OR SEQ(B, X, Y, A, C) OR SEQ(D, !F, B, E)
+        OR EXISTS F : SEQ(D, !B, F, B, E) WITHIN 9"""
     branches = branches_of(query(text))
     assert len(branches) == 7
     plans = [
