@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from neelc.pattern.plan.rule_sets import RuleSetPlan
-from neelc.runtime.kernels.rules.program import RuleNode, RuleSet, RuleTree, walk_nodes
-from neelc.runtime.program import Absent, Choose, EachElement, KernelStep, Present, RepeatStep, Take, Value
+from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number, walk_nodes
+from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
 
 if TYPE_CHECKING:
     from neelc.pipeline import CompiledRules
@@ -51,10 +51,20 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
         yield f"  equal    {len(program.rules) - distinct} rules are the same as another: they run once"
     shared = {member for tree in program.trees for member in tree.members}
     for tree in program.trees:
-        yield from _tree_lines(tree, program)
+        yield from _tree_lines(tree, plan)
     apart = [rule.name for n, rule in enumerate(program.rules) if n not in shared]
     if apart:
         yield f"  apart    {_listed(apart)}: no step in common with another"
+    yield from _group_lines(plan)
+
+
+def _group_lines(plan: RuleSetPlan) -> Iterator[str]:
+    """What the plan finder expects of the groups that it has made."""
+    for group in plan.sharing.shared:
+        names = dict.fromkeys(plan.plans[member.number].label for member in group.members)
+        saving = group.cost_apart / group.cost if group.cost else 1.0
+        what = f"{group.operator} of {group.shared}: {_listed(list(names))}"
+        yield f"  expects  {what}: {saving:.1f}x less work"
 
 
 def _judging(plan: RuleSetPlan) -> str:
@@ -68,10 +78,10 @@ def _judging(plan: RuleSetPlan) -> str:
     return f"{what}: {bits} by Spark, the values of {looked_up} looked up by the worker"
 
 
-def _tree_lines(tree: RuleTree, program: RuleSet) -> Iterator[str]:
-    names = [program.rules[number].name for number in tree.members]
-    reuse = reuse_of(tree)
-    yield f"  shares   {_listed(names)}: {reuse.steps} of {reuse.apart} steps are left"
+def _tree_lines(tree: RuleTree, plan: RuleSetPlan) -> Iterator[str]:
+    names = [plan.program.rules[number].name for number in tree.members]
+    reuse = reuse_of(tree, plan.role_texts)
+    yield f"  shares   {_listed(names)}: {reuse.steps} steps instead of {reuse.apart}"
     yield from (f"             {line}" for line in reuse.lines)
 
 
@@ -84,50 +94,36 @@ class TreeReuse:
     lines: tuple[str, ...]
 
 
-def reuse_of(tree: RuleTree) -> TreeReuse:
-    """What the rules of a tree share."""
+def reuse_of(tree: RuleTree, roles: Sequence[str]) -> TreeReuse:
+    """What the rules of a tree share; `roles` are what the roles of the set are called."""
     nodes = list(walk_nodes(tree.root))
     taken = [node for node in nodes if node.step is not None]
     checks = [check for node in nodes for check in node.checks]
     apart = sum(node.rules.bit_count() for node in taken) + sum(c.rules.bit_count() for c in checks)
-    return TreeReuse(len(taken) + len(checks), apart, tuple(_shared_steps(tree.root, 0)))
+    return TreeReuse(len(taken) + len(checks), apart, tuple(_shared_steps(tree.root, roles, 0)))
 
 
-def _shared_steps(node: RuleNode, depth: int) -> Iterator[str]:
+def _shared_steps(node: RuleNode, roles: Sequence[str], depth: int) -> Iterator[str]:
     """The steps that several rules take together."""
     count = node.rules.bit_count()
     if node.step is not None and count > 1:
-        yield f"{'  ' * depth}{step_text(node.step)}: {count} rules"
         some = [check for check in node.checks if check.rules.bit_count() < count]
-        if some:
-            counted = _counted(len(some), "check", "checks")
-            yield f"{'  ' * depth}  {counted} of some of them, as bits of each row"
+        checked = f", {_counted(len(some), 'check', 'checks')} of some of them" if some else ""
+        yield f"{'  ' * depth}{step_text(node.step, roles)}: {count} rules{checked}"
     for below in node.then:
-        yield from _shared_steps(below, depth + (node.step is not None))
+        yield from _shared_steps(below, roles, depth + (node.step is not None))
 
 
-def step_text(step: KernelStep) -> str:
+def step_text(step: KernelStep, roles: Sequence[str]) -> str:
     """A step in a few words."""
     match step:
-        case Take():
-            return _take_text(step)
+        case Take(role=role):
+            return f"{'then ' if step.bounds.after else ''}{roles[role_number(role)]}"
         case RepeatStep():
             return "a list"
         case Choose():
             return "a choice of branches"
-        case EachElement():
-            return "a check of each element"
-        case Absent() | Present():
-            return "a check"
-    return type(step).__name__
-
-
-def _take_text(step: Take[Value]) -> str:
-    after = ", ".join(map(str, step.bounds.after))
-    before = ", ".join(map(str, step.bounds.before))
-    where = [f"after {after}"] if after else []
-    where += [f"before {before}"] if before else []
-    return f"{step.variable}, {step.role}{' ' if where else ''}{' and '.join(where)}"
+    return "a check of each element" if isinstance(step, EachElement) else "a check"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ share one program.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -19,6 +20,7 @@ from neelc.ir.expressions import (
     Cast,
     EventTime,
     Expr,
+    IsNull,
     Literal,
     SameAttributes,
     WholeEvent,
@@ -85,7 +87,8 @@ class RuleSetPlan:
     """Rules that are executed together. `events` stands for what is read: the streams and types of all rules.
     `plans` are those of the rules, with the names that the set has for columns, structs and fields. `judged`:
     the worker tests values of columns; else Spark judges all conditions on single events. `sharing` are the
-    groups that the plan finder has made of the rules."""
+    groups that the plan finder has made of the rules; `role_texts` are what explanations call the roles of
+    the program."""
 
     events: Match
     unit: str
@@ -94,6 +97,7 @@ class RuleSetPlan:
     keys: tuple[KeyColumn, ...]
     plans: tuple[RulePlan, ...]
     program: RuleSet
+    role_texts: tuple[str, ...]
     judged: bool = False
     sharing: Sharing = field(default_factory=lambda: Sharing(()))
 
@@ -272,8 +276,11 @@ class _RuleSetMaker:
         events = replace(queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values()))
         unit = self.rules[0].planned.plan.unit
         columns = tuple(self.columns.values())
+        texts = tuple(_role_text(*one) for one in self.role_conditions)
         rule_plans = tuple(plan for plan, *_ in plans)
-        return RuleSetPlan(events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, judged)
+        return RuleSetPlan(
+            events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, texts, judged
+        )
 
     # Names.
 
@@ -450,6 +457,19 @@ class _RuleSetMaker:
         tested = (test.column for role in roles for test in role.tests)
         read = (name for program in programs for name in columns_of_program(program))
         return tuple(dict.fromkeys((*read, *tested)))
+
+
+def _role_text(type: str, conditions: tuple[Expr, ...]) -> str:
+    """What an event must be, in a few words; that its key has a value goes without saying.
+
+    >>> from network_examples import condition
+    >>> from neelc.pattern.plan.blocks import renamed
+    >>> _role_text("Login", (renamed(condition("s.x > 1"), "s", EVENT),))
+    'Login where x > 1'
+    """
+    texts = [str(one) for one in conditions if not isinstance(one, IsNull)]
+    shown = [re.sub(r"(?<![\w`])\.(?=[A-Za-z_`])", "", text) for text in texts]
+    return f"{type} where {' AND '.join(shown)}" if shown else type
 
 
 def _named_output(output: VariableOutput, name: str, columns: Mapping[str, str]) -> VariableOutput:

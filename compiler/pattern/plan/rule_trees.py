@@ -19,6 +19,7 @@ from neelc.runtime.kernels.rules.program import (
     RuleTree,
     is_single,
     role_name,
+    role_number,
     with_roles,
 )
 from neelc.runtime.program import (
@@ -177,7 +178,7 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
         if not isinstance(step, Take):
             found.append(together)
             continue
-        shares = wider(_role(step))
+        shares = wider(role_number(step.role))
         others = (
             (other, share * _share_of_window(other.step, step))
             for role, share in shares.items()
@@ -188,7 +189,7 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
         )
         if covering is None:
             found.append(together)
-            by_role.setdefault((step.variable, _role(step)), []).append(together)
+            by_role.setdefault((step.variable, role_number(step.role)), []).append(together)
         else:
             covering.rules += together.rules
     return found
@@ -218,10 +219,6 @@ def _covers(wide: KernelStep, narrow: Take[Value]) -> bool:
     if wide.pick != EventPick.ALL or narrow.pick != EventPick.ALL:
         return False
     return _asks_less(wide, narrow)
-
-
-def _role(step: Take[Value]) -> int:
-    return int(step.role.removeprefix(role_name(0)[:-1]))
 
 
 def _asks_less(wide: Take[Value], narrow: Take[Value]) -> bool:

@@ -29,6 +29,7 @@ from neelc.runtime.kernels.rules.program import (
     ValueRange,
     ValueTest,
     role_name,
+    role_number,
     word_name,
 )
 from neelc.runtime.program import Follow, PatternProgram, Take
@@ -136,7 +137,7 @@ class JudgedEvents(Mapping[str, Ints]):
     _passed: dict[ValueTest, Truths] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Ints:
-        return self.numbers(int(name.removeprefix(role_name(0)[:-1])))
+        return self.numbers(role_number(name))
 
     def __iter__(self) -> Iterator[str]:
         return (role_name(number) for number in range(len(self.rules.roles)))

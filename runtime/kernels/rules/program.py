@@ -157,6 +157,15 @@ def role_name(number: int) -> str:
     return f"role {number}"
 
 
+def role_number(name: str) -> int:
+    """The number of a role that steps call by this name.
+
+    >>> role_number("role 3")
+    3
+    """
+    return int(name.removeprefix("role "))
+
+
 def is_single(program: PatternProgram) -> bool:
     """Whether matches are single events that have a role, and nothing else is required.
 
