@@ -220,13 +220,13 @@ def foreign_names(node: Node) -> frozenset[str]:
 
 
 def neutral(node: N, outer: dict[str, str]) -> N:
-    """`node` with neutral names: its own variables v1, v2 ..., those of other parts as `outer` says. Of a
-    comparison and its mirror image one is taken.
+    """`node` with neutral names: its own variables v1, v2 ..., those of other parts as `outer` says, types
+    without a name. Of a comparison and its mirror image one is taken.
 
     >>> from pattern_examples import query
     >>> part = query("SEQ(A a, !(B b : b.x > a.x), C c)").pattern
     >>> print(neutral(part.parts[1], {"a": "1"}))
-    !(B v1 : 1.x < v1.x)
+    !( v1 : 1.x < v1.x)
     """
     own = own_names(node) if isinstance(node, p.Pattern) else ()
     names = {name: outer.get(name, NOWHERE) for name in foreign_names(node)}

@@ -198,7 +198,8 @@ class _Events:
     def _roles(self, word: int) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
         own = [role for role in self._own if role in self._words[word]]
-        members = [member for role in own for member in self._members_of(role.type)]
+        wanted = {member for role in own for member in self._members_of(role.type)}
+        members = [member for member in _members(self.request, self.stream) if member in wanted]
         if not members:
             return "0"
         if any(member.value is None or is_quoted(member.value) for member in members):

@@ -92,8 +92,9 @@ def _prefix(operand: Expr, pattern: str) -> TestedValue | None:
     """`LIKE 'ab%'`: texts from ab on, before ac. Texts are in the order of their bytes, which is that of
     their characters.
 
-    >>> from network_examples import condition
-    >>> [(one.low, one.high) for one in tested_value(condition("s.name LIKE 'ab%'")).ranges]
+    >>> from pattern_examples import query
+    >>> found = tested_value(query("A a WHERE a.user LIKE 'ab%'").pattern.where)
+    >>> [(one.low, one.high) for one in found.ranges]
     [('ab', 'ac')]
     """
     begin = pattern.removesuffix("%")
