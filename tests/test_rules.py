@@ -20,6 +20,7 @@ from rules_fuzz import check_set
 from neelc.engines.spark.python_source import classes_in_source, source_of
 from neelc.ir import patterns as p
 from neelc.ir.node import Node, transform
+from neelc.pattern.plan.rule_containment import contained_rules
 from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, branches_of, rule_sets
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import KernelFailure
@@ -169,6 +170,19 @@ def test_a_branch_returns_null_for_the_variables_of_others() -> None:
     one, two = branches_of(query("OR(A a, B b) RETURN a.x, b.x"))
     assert [str(output.expression) for output in one.outputs] == ["a.x", "CAST(NULL AS DOUBLE)"]
     assert [str(output.expression) for output in two.outputs] == ["CAST(NULL AS DOUBLE)", "b.x"]
+
+
+def test_rules_that_contain_others() -> None:
+    texts = [
+        "SEQ(A a, B b) WITHIN 9",
+        "SEQ(A a, B b, C c) WITHIN 9",
+        "SEQ(A a, !D d, B b) WITHIN 9",
+        "SEQ(A a, !D d, B b, E e) WITHIN 5",
+        "SEQ(C c, D d) WITHIN 9",
+    ]
+    assert contained_rules(one_set(*texts).program) == {0: (1, 2, 3)}
+    same = one_set("SEQ(A a, !D d, B b) WITHIN 9", "SEQ(A x, !D y, B z) WITHIN 9")
+    assert contained_rules(same.program) == {0: (1,), 1: (0,)}
 
 
 # More roles than fit into one number.

@@ -28,7 +28,7 @@ from neelc.ir.expressions import (
     conjuncts,
     names_in,
 )
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Or, targets
 from neelc.ir.program import EventType, Match, Stream
 from neelc.ir.script import SelectionStrategy
@@ -172,6 +172,10 @@ def why_alone(plan: KernelPlan) -> str | None:
         return "it aggregates over all matches"
     if query.distinct:
         return "RETURN DISTINCT compares all of its rows"
+    computed = (*plan.residual, *(output.expression for output in query.outputs))
+    nodes = (node for one in computed for node in walk(one))
+    if any(isinstance(node, Aggregate) and node.function is not None for node in nodes):
+        return "Python computes an aggregate of its complete matches"
     return None
 
 
