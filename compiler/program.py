@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from neelc.algebra.bind.select import bind_select, query_columns
 from neelc.arguments import UserAgent, UserAggregate
 from neelc.catalog.catalog import Catalog, CatalogEntry, Concept, registered_agents
+from neelc.catalog.hierarchies import declared_hierarchy
 from neelc.catalog.streams import checked_stream, declared_stream, without_times
 from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings
@@ -20,6 +21,7 @@ from neelc.ir.node import Node, map_children
 from neelc.ir.program import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.row_patterns import MatchRecognize, MatchTemporal
 from neelc.ir.script import (
+    CreateHierarchy,
     CreateQuery,
     CreateStream,
     CreateType,
@@ -238,6 +240,10 @@ def _bind_statement(statement: Statement, state: _State) -> None:
                 state.catalog.entries[entry.name] = entry
         case CreateType():
             _declare_type(statement, state)
+        case CreateHierarchy(name):
+            if _is_new(name, statement, state):
+                hierarchy = declared_hierarchy(statement, state.catalog, state.findings)
+                state.catalog.hierarchies[hierarchy.name] = hierarchy
         case CreateQuery(name, query):
             if isinstance(query, HostSelect):
                 entry = _bind_host(statement, query, state)
@@ -263,8 +269,7 @@ def _is_new(name: str, statement: Statement, state: _State) -> bool:
     if kind is None:
         return True
     findings = state.findings
-    what = {"stream": "a stream", "query": "a query", "type": "a type", "relation": "a relation"}[kind]
-    message, hint = f"`{name}` already names {what}", "give one of them another name"
+    message, hint = f"`{name}` already names a {kind}", "give one of them another name"
     findings.report("NEEL2201", message, findings.at(name, statement), hint)
     return False
 

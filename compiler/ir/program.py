@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column(Node):
-    """A column of a stream or of a result. `name` is bare: without backticks."""
+    """A column of a stream or of a result. `name` is bare: without backticks. A derived one is not among the
+    data: it is computed `of` an attribute ("" if of none), and `*` and whole events leave it out."""
 
     name: str
     type: DataType
+    of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Stream(Node):
 
     With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
     TIMESTAMPs.
+
+    `derived` says how the last of the `columns` are computed, in their order.
     """
 
     name: str
@@ -83,6 +87,17 @@ class Stream(Node):
     watermark: int | None = None
     is_streaming: bool = False
     watermarked: bool = False
+    derived: tuple[DerivedColumn, ...] = ()
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that the data have."""
+        return tuple(column for column in self.columns if column.of is None)
+
+    @property
+    def tables(self) -> tuple[Stream, ...]:
+        """All that is read for its rows: itself, and the relations that levels are looked up in."""
+        return (self, *(one.relation for one in self.derived if isinstance(one, LevelColumn)))
 
     @property
     def producer(self) -> str | None:
@@ -97,6 +112,41 @@ class Stream(Node):
     @property
     def is_relation(self) -> bool:
         return not self.start
+
+
+@dataclass(frozen=True)
+class DerivedColumn(Node):
+    """A column of a stream that its data do not have. `name` is that of the column."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class LevelColumn(DerivedColumn):
+    """What the relation of a hierarchy has as `level` beside the value of `attribute` as `of`: NULL where it
+    has none, or where the stream has no such attribute. All names are bare."""
+
+    attribute: str
+    hierarchy: str
+    relation: Stream
+    of: str
+    level: str
+
+
+@dataclass(frozen=True)
+class ConceptMember(Node):
+    """A type directly below a concept, in source form, and what it stands for in one stream."""
+
+    name: str
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class ConceptColumn(DerivedColumn):
+    """The type of an event: the value of the type column, or else the stream's name. Where there are `below`,
+    the members of a concept: the first of them that the event is of, NULL if it is of none."""
+
+    below: tuple[ConceptMember, ...] | None = None
 
 
 @dataclass(frozen=True)
