@@ -338,7 +338,8 @@ class Session:
             check_session(self.spark, program)
         if not program.queries:
             raise CallError("the script has no query")
-        read_by = {stream.name for query in program.queries for stream in query.query.streams}
+        read = (stream for query in program.queries for stream in query.query.streams)
+        read_by = {table.name for stream in read for table in stream.tables}
         _refuse_unused("stream", here, [*declared, *sorted(read_by)])
         _refuse_unused("argument", args, parameters_of(script))
         return BoundScript(text, inputs.script, program, all_streams)

@@ -198,9 +198,9 @@ def fitted(frame: Frame, stream: Stream) -> Frame:
     Raises `NeelError` if one is missing, or of a type whose values the declared one does not hold.
     """
     table = table_of(frame, stream.name)
-    positions = table.positions(stream.columns)
+    positions = table.positions(stream.own_columns)
     there = [table.columns()[at] for at in positions if at is not None]
-    pairs = list(zip(stream.columns, there, strict=True))
+    pairs = list(zip(stream.own_columns, there, strict=True))
     texts = stream.texts
     wrong = [
         _misfit(column, found, table)
@@ -313,7 +313,7 @@ def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
 
 def text_columns(stream: Stream) -> list[Column]:
     """The columns as files hold them: times of a pattern are texts, which `fitted` reads."""
-    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
+    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
 
 
 def _set(reader: Frame, options: Mapping[str, str]) -> Frame:
@@ -524,5 +524,5 @@ def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[
 def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
     """The streams that these queries read, and those of the queries that they read, by name."""
     queries = (program.queries[place].query for place in program.needed(places))
-    read = (stream for query in queries for stream in query.streams)
+    read = (table for query in queries for stream in query.streams for table in stream.tables)
     return {stream.name: stream for stream in read if stream.producer is None}

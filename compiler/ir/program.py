@@ -132,6 +132,11 @@ class LevelColumn(DerivedColumn):
     of: str
     level: str
 
+    def complaint(self, value: str) -> str:
+        """What is wrong with a relation in which a value of `of` has several values of `level`."""
+        several = f"{self.of} `{value}` has several values of `{self.level}`"
+        return f"hierarchy {self.hierarchy}: {several} in {self.relation.name}"
+
 
 @dataclass(frozen=True)
 class ConceptMember(Node):
@@ -275,12 +280,12 @@ class Program(Node):
         return sorted(required)
 
     def with_streams(self, change: Callable[[Stream], Stream]) -> Program:
-        """The same with other streams, wherever they stand."""
+        """The same with other streams, wherever they stand. Each keeps the columns that its query derives."""
 
         def changed(node: Node) -> Node | None:
             match node:
                 case Stream():
-                    return change(node)
+                    return replace(change(node), columns=node.columns, derived=node.derived)
                 case Match(partial=FurthestPrefix() as partial):
                     written = transform(partial.written, changed)
                     assert isinstance(written, Match)

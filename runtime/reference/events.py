@@ -85,14 +85,8 @@ class SeveralValues(Exception):
     query: int | None = None
 
     def __init__(self, column: LevelColumn, value: object) -> None:
-        super().__init__(several_values(column, str(value)))
+        super().__init__(column.complaint(str(value)))
         self.column = column
-
-
-def several_values(column: LevelColumn, value: str) -> str:
-    """What is wrong with the data of a hierarchy."""
-    finer, coarser = f"{column.of} `{value}`", f"`{column.level}`"
-    return f"hierarchy {column.hierarchy}: {finer} has several values of {coarser} in {column.relation.name}"
 
 
 def with_derived(

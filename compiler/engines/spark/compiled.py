@@ -11,8 +11,25 @@ from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
-from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
-from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
+from neelc.engines.spark.relations import (
+    AggregateRows,
+    Extend,
+    Let,
+    LookUp,
+    Read,
+    Relation,
+    Relations,
+    SelectColumns,
+)
+from neelc.engines.spark.scans import (
+    StreamRelations,
+    by_format,
+    csv_options,
+    free,
+    member_test,
+    value_of,
+    variable_name,
+)
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.engines.streaming.algebra import select_relations
@@ -24,14 +41,23 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
-from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
+from neelc.ir.program import (
+    Clock,
+    Column,
+    ConceptColumn,
+    DerivedColumn,
+    LevelColumn,
+    Match,
+    NamedQuery,
+    Stream,
+)
 from neelc.ir.types import STRING
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
-from neelc.scalar.spark.trees import identifier, spark_type
+from neelc.scalar.spark.trees import identifier, literal, spark_type
 
 
 @dataclass(frozen=True)
@@ -77,7 +103,7 @@ def write_script(
 ) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
     over streams without end; as a `network`, if one operator runs all queries."""
-    writer = _ScriptWriter(streaming)
+    writer = _ScriptWriter(streaming, _with_all_derived(queries))
     if network is not None:
         writer.add_network(network, queries[-1].plan)
     else:
@@ -96,6 +122,16 @@ def write_script(
             if name in (*relations.functions, *relations.agents)
         },
     )
+
+
+def _with_all_derived(queries: Iterable[WrittenQuery]) -> dict[str, Stream]:
+    """The streams, by name, with the derived columns of all queries together: a stream is read once."""
+    streams: dict[str, Stream] = {}
+    for stream in (stream for one in queries for stream in one.named.query.streams):
+        known = streams[stream.name].derived if stream.name in streams else ()
+        derived = {one.name: one for one in (*known, *stream.derived)}
+        streams[stream.name] = replace(stream, derived=tuple(derived.values()))
+    return streams
 
 
 def _strategies(plan: QueryPlan) -> tuple[str, ...]:
@@ -118,10 +154,11 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 
 @dataclass
 class _ScriptWriter:
-    """The relations of one query after the other. `names` are those of streams, and of earlier queries as
+    """The relations of one query after the other, over these streams. `names` are those of streams, and of earlier queries as
     streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
 
     streaming: bool
+    streams: Mapping[str, Stream]
     lets: list[Let] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
@@ -163,6 +200,7 @@ class _ScriptWriter:
             self.clocks[query] = plan.query.clock
         if isinstance(plan, HostPlan) or one.as_stream:
             self.names[query] = name
+            self.lets += self._with_derived(query)
 
     def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
         """Add the relations of queries that one operator runs."""
@@ -194,11 +232,60 @@ class _ScriptWriter:
                     yield Let(
                         self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
                     )
+                yield from self._with_derived(stream.name)
                 if self.streaming and stream.watermark is not None and not stream.watermarked:
                     read, timed = self.names[stream.name], free(f"{name}_timed", self.taken)
                     self.names[stream.name] = timed
                     comment = "Events that come later than this take no part."
                     yield Let(timed, declared_watermark(read, stream, clock), comment)
+
+
+    def _with_derived(self, name: str) -> Iterator[Let]:
+        """The stream of that name with the levels and the concepts that queries ask for."""
+        stream = self.streams.get(name)
+        if stream is None:
+            return
+        base = self.names[name]
+        for one in stream.derived:
+            read = self.names[name]
+            if isinstance(one, LevelColumn) and one.attribute:
+                yield from self._reads((one.relation,), None)
+                values = free(variable_name(f"{one.level}_of_{one.of}"), self.taken)
+                comment = f"Hierarchy {one.hierarchy}: each {one.of} has one {one.level}."
+                yield Let(values, _values(one, self.names[one.relation.name]), comment)
+                relation: Relation = LookUp(read, one.attribute, values, one.name)
+                comment = f"The {one.level} of each {one.attribute}."
+            else:
+                relation = Extend(read, ((_computed(one, stream), one.name),))
+                comment = f"The {one.name}."
+            self.names[name] = free(f"{base}_known", self.taken)
+            yield Let(self.names[name], relation, comment)
+
+
+def _values(column: LevelColumn, relation: str) -> AggregateRows:
+    """The values of a level by those of a finer one: the run fails where one has several."""
+    of, level = identifier(column.of), identifier(column.level)
+    before, after = column.complaint("\0").split("\0")
+    texts = (literal(f"NEEL5060: {before}", STRING), f"CAST({of} AS STRING)", literal(after, STRING))
+    failure = f"raise_error(concat({', '.join(texts)}))"
+    value = f"IF(min({level}) <> max({level}), {failure}, min({level}))"
+    return AggregateRows(relation, ((of, "key"),), ((value, "value"),))
+
+
+def _computed(column: DerivedColumn, stream: Stream) -> str:
+    """A derived column that takes no other relation."""
+    match column:
+        case ConceptColumn(below=None):
+            own = None if stream.type_column is None else identifier(stream.type_column)
+            return own or literal(stream.name, STRING)
+        case ConceptColumn(below=below):
+            tests = ((member_test(stream, one.members) or "TRUE", bare(one.name)) for one in below or ())
+            whens = " ".join(f"WHEN {test} THEN {literal(name, STRING)}" for test, name in tests)
+            return f"CASE {whens} END" if whens else "CAST(NULL AS STRING)"
+        case LevelColumn(relation=relation, level=level):
+            type = next(one.type for one in relation.columns if one.name == level)
+            return f"CAST(NULL AS {spark_type(type)})"
+    raise AssertionError(f"{type(column).__name__} is not computed")
 
 
 def _relations(
@@ -226,7 +313,7 @@ def _relations(
 def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
     """The columns of a stream, with TIMESTAMPs where it has texts."""
     assert stream.timestamp_format is not None
-    for column in stream.columns:
+    for column in stream.own_columns:
         is_text = column.name in stream.texts
         text = by_format(column.name, stream.timestamp_format, stream.name) if is_text else ""
         yield text or identifier(column.name), column.name
@@ -238,7 +325,7 @@ def stream_read(stream: Stream) -> Read:
     if stream.path is None:
         return Read(stream.name)
     kind = kind_of(stream.path, stream.format)
-    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
+    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
     if kind == "csv":
         # By name, not by place: the header of a file may have other columns, in another order.
         options = csv_options(stream.path, options)

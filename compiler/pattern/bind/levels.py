@@ -51,8 +51,8 @@ class LevelRequest:
     def name(self) -> str:
         """What the derived column is called."""
         attribute = bare(self.attribute) if is_quoted(self.attribute) else self.attribute.lower()
-        of = "" if find(self.attribute, [self.of]) else f"{self.hierarchy.name}.{self.of}, "
-        return f"level({attribute}, {of}{self.hierarchy.name}.{self.level})"
+        of = "" if find(self.attribute, [self.of]) else f" as {self.of}"
+        return f"{self.level} of {attribute}{of} in {self.hierarchy.name}"
 
     def column(self) -> Column:
         return Column(self.name, _type(self.hierarchy, self.level), bare(self.attribute))
@@ -73,7 +73,7 @@ class ConceptRequest:
 
     @property
     def name(self) -> str:
-        return "concept()" if self.concept is None else f"concept({bare(self.concept)})"
+        return "concept of event" if self.concept is None else f"concept below {bare(self.concept)}"
 
     def column(self) -> Column:
         return Column(self.name, STRING, "")
