@@ -13,33 +13,38 @@ from neelc.ir.types import BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Data
 
 def declared_hierarchy(statement: CreateHierarchy, catalog: Catalog, findings: Findings) -> Hierarchy:
     """The hierarchy; without its relation if something in the declaration was reported."""
+    before = len(findings.diagnostics)
     relation = _relation(statement, catalog, findings)
-    names = [] if relation is None else [column.name for column in relation.columns]
-    levels: list[str] = []
-    is_whole = relation is not None
-    for level in statement.levels if relation is not None else ():
-        found = find(level, names)
-        if found is None:
-            hint = did_you_mean(level, names, f"columns of {statement.relation}")
-            message = f"relation `{bare(statement.relation)}` has no column `{bare(level)}`"
-            findings.report("NEEL2204", message, findings.at(level, statement), hint)
-        elif found in levels:
-            message = f"level `{bare(level)}` is declared twice"
-            findings.report("NEEL2202", message, findings.at(level, statement), "leave one of them out")
-        elif relation is not None and not can_be_level(_type(relation, found)):
-            message = f"column `{found}` is of type {_type(relation, found)}; a level is compared for equality"
-            hint = "levels are of type STRING, BOOLEAN, DATE, TIMESTAMP or integers"
-            findings.report("NEEL2205", message, findings.at(level, statement), hint)
-        else:
-            levels.append(found)
-            continue
-        is_whole = False
-    if is_whole and len(levels) < 2:
+    found = (
+        [] if relation is None else [_level(one, relation, statement, findings) for one in statement.levels]
+    )
+    levels = tuple(dict.fromkeys(level for level in found if level is not None))
+    if len(findings.diagnostics) == before and len(levels) < len(found):
+        twice = next(one for place, one in enumerate(statement.levels) if find(one, statement.levels[:place]))
+        message = f"level `{bare(twice)}` is declared twice"
+        findings.report("NEEL2202", message, findings.at(twice, statement), "leave one of them out")
+    elif relation is not None and len(found) < 2:
         message = f"hierarchy `{bare(statement.name)}` has one level: nothing is coarser"
         hint = "list its levels from the finest to the coarsest: (street, city, country)"
         findings.report("NEEL2261", message, findings.at(statement.name, statement), hint)
-        is_whole = False
-    return Hierarchy(bare(statement.name), relation if is_whole else None, tuple(levels))
+    is_whole = len(findings.diagnostics) == before
+    return Hierarchy(bare(statement.name), relation if is_whole else None, levels)
+
+
+def _level(name: str, relation: Stream, statement: CreateHierarchy, findings: Findings) -> str | None:
+    """The column that is a level; None after a report."""
+    names = [column.name for column in relation.columns]
+    found = find(name, names)
+    if found is None:
+        message = f"relation `{relation.name}` has no column `{bare(name)}`"
+        place = findings.at(name, statement)
+        findings.report("NEEL2204", message, place, did_you_mean(name, names, f"columns of {relation.name}"))
+    elif not can_be_level(_type(relation, found)):
+        message = f"column `{found}` is of type {_type(relation, found)}; a level is compared for equality"
+        hint = "levels are of type STRING, BOOLEAN, DATE, TIMESTAMP or integers"
+        findings.report("NEEL2205", message, findings.at(name, statement), hint)
+        return None
+    return found
 
 
 def can_be_level(type: DataType) -> bool:
@@ -63,13 +68,15 @@ def _relation(statement: CreateHierarchy, catalog: Catalog, findings: Findings) 
     span = findings.at(statement.relation, statement)
     relations = [one.name for one in catalog.entries.values() if one.relation is not None]
     if entry is not None:
-        message = f"`{bare(statement.relation)}` is a {entry.kind}; the levels of a hierarchy are in a relation"
+        message = (
+            f"`{bare(statement.relation)}` is a {entry.kind}; the levels of a hierarchy are in a relation"
+        )
         hint = listing("relations", relations) or "declare it without times: CREATE RELATION"
         findings.report("NEEL2260", message, span, hint)
         return None
     declare = f"declare it before: CREATE RELATION {statement.relation} ({', '.join(statement.levels)})"
-    hint_ = did_you_mean(statement.relation, relations, "relations") or declare
-    findings.report("NEEL2260", f"unknown relation `{bare(statement.relation)}`", span, hint_)
+    close = did_you_mean(statement.relation, relations, "relations")
+    findings.report("NEEL2260", f"unknown relation `{bare(statement.relation)}`", span, close or declare)
     return None
 
 

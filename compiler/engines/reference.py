@@ -83,7 +83,9 @@ def execute(
 FAILURES = (LimitReached, CannotSkip, MultipleRows, SeveralValues)
 
 
-def failed(failure: LimitReached | CannotSkip | MultipleRows | SeveralValues, named: NamedQuery, source: Source) -> NeelError:
+def failed(
+    failure: LimitReached | CannotSkip | MultipleRows | SeveralValues, named: NamedQuery, source: Source
+) -> NeelError:
     """The error of a query that needs more than the interpreter is made for."""
     is_host = isinstance(named.query, HostQuery)
     span = (named.query.span if is_host else named.span) or Span(0, 1)

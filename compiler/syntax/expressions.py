@@ -395,7 +395,9 @@ def shared_attribute(context: Any) -> str | e.SharedLevel:
     if identifier(name).lower() != "level" or len(context.levelName()) > 2:
         message = "an attribute is expected here, or a level of one"
         fail("NEEL1001", message, context, "for example [id], or [level(street, Place.city)]")
-    *of, target = (e.LevelName(*map(identifier, one.name()), span=span_of(one)) for one in context.levelName())
+    *of, target = (
+        e.LevelName(*map(identifier, one.name()), span=span_of(one)) for one in context.levelName()
+    )
     return e.SharedLevel(identifier(attribute[0]), target, of[0] if of else None, span=span_of(context))
 
 

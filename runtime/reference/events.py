@@ -94,7 +94,9 @@ def with_derived(
 ) -> Iterator[ReferenceEvent]:
     """The events with the levels and the concepts of the stream as attributes."""
     looked_up = {
-        one.name: _values(one, tables) for one in stream.derived if isinstance(one, LevelColumn) and one.attribute
+        one.name: _values(one, tables)
+        for one in stream.derived
+        if isinstance(one, LevelColumn) and one.attribute
     }
     for event in events:
         more = dict(event.attributes)

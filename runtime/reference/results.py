@@ -169,9 +169,7 @@ def events_of(stream: Stream, tables: Tables, answers: Answers, clock: Clock) ->
     return with_derived(stream, found, tables) if stream.derived else found
 
 
-def _plain_events(
-    stream: Stream, tables: Tables, answers: Answers, clock: Clock
-) -> Iterator[ReferenceEvent]:
+def _plain_events(stream: Stream, tables: Tables, answers: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
     if stream.query is None:
         yield from read_events(stream, rows_of_stream(stream, tables, answers), clock)
         return

@@ -154,8 +154,9 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 
 @dataclass
 class _ScriptWriter:
-    """The relations of one query after the other, over these streams. `names` are those of streams, and of earlier queries as
-    streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
+    """The relations of one query after the other, over these streams. `names` are those of streams, and of
+    earlier queries as streams, with the unit and the clock of their times; `rows` are those of earlier
+    queries' results."""
 
     streaming: bool
     streams: Mapping[str, Stream]
@@ -239,7 +240,6 @@ class _ScriptWriter:
                     comment = "Events that come later than this take no part."
                     yield Let(timed, declared_watermark(read, stream, clock), comment)
 
-
     def _with_derived(self, name: str) -> Iterator[Let]:
         """The stream of that name with the levels and the concepts that queries ask for."""
         stream = self.streams.get(name)
@@ -276,15 +276,15 @@ def _computed(column: DerivedColumn, stream: Stream) -> str:
     """A derived column that takes no other relation."""
     match column:
         case ConceptColumn(below=None):
-            own = None if stream.type_column is None else identifier(stream.type_column)
-            return own or literal(stream.name, STRING)
+            column_of_types = stream.type_column
+            return literal(stream.name, STRING) if column_of_types is None else identifier(column_of_types)
         case ConceptColumn(below=below):
             tests = ((member_test(stream, one.members) or "TRUE", bare(one.name)) for one in below or ())
             whens = " ".join(f"WHEN {test} THEN {literal(name, STRING)}" for test, name in tests)
             return f"CASE {whens} END" if whens else "CAST(NULL AS STRING)"
         case LevelColumn(relation=relation, level=level):
-            type = next(one.type for one in relation.columns if one.name == level)
-            return f"CAST(NULL AS {spark_type(type)})"
+            own = next(one.type for one in relation.columns if one.name == level)
+            return f"CAST(NULL AS {spark_type(own)})"
     raise AssertionError(f"{type(column).__name__} is not computed")
 
 

@@ -94,8 +94,8 @@ class Join:
 
 @dataclass(frozen=True)
 class LookUp:
-    """A relation with one more column, `name`: the `value` of the row of `values`, which is small, whose `key`
-    is equal to a column of the relation; NULL where there is none."""
+    """A relation with one more column, `name`: the `value` of the row of `values`, which is small, whose
+    `key` is equal to a column of the relation; NULL where there is none."""
 
     source: str
     column: str

@@ -215,8 +215,9 @@ class _Deriving:
             hint = f"from the finest to the coarsest: {', '.join(hierarchy.levels)}"
             self.findings.report("NEEL2263", message, span, hint)
             return None
-        self.requests.append(LevelRequest(str(attribute), hierarchy, own, level, span))
-        return self.requests[-1]  # type: ignore[return-value]
+        request = LevelRequest(str(attribute), hierarchy, own, level, span)
+        self.requests.append(request)
+        return request
 
     def shared(self, item: str | e.SharedLevel) -> str | None:
         if isinstance(item, str):
