@@ -21,7 +21,15 @@ from neelc.ir.names import bare, find, quote, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column, Program, Stream
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
+from neelc.ir.script import (
+    CreateHierarchy,
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    FromStream,
+    PatternQuery,
+    Script,
+)
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
 from neelc.scalar.operators import is_number
 from neelc.scalar.spark.trees import alias, identifier, spark_type
@@ -484,7 +492,7 @@ def in_catalog(
     declared = [
         statement.name
         for statement in script.statements
-        if isinstance(statement, CreateQuery | CreateStream | CreateType)
+        if isinstance(statement, CreateQuery | CreateStream | CreateType | CreateHierarchy)
     ]
     for name in stream_names(script, known):
         if find(name, [*declared, *known]) is None and spark.catalog.tableExists(quoted(bare(name))):
