@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from invariants import check
 
 from neelc import syntax
 from neelc.arguments import Options
+from neelc.cli import main
 from neelc.errors import NeelError
 from neelc.ir.program import LevelColumn, Match, Program
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -23,6 +25,7 @@ from neelc.program import bind
 from neelc.runtime.reference import matches, run
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
+from neelc.tools.lints import lints
 
 DECLARED = """
 CREATE RELATION Places (street STRING, city STRING, country STRING);
@@ -195,3 +198,22 @@ def test_streams_keep_what_their_queries_derive() -> None:
     assert stream.watermark == 1
     assert [type(one) for one in stream.derived] == [LevelColumn]
     assert [table.name for table in stream.tables] == ["Reports", "Places"]
+
+
+def test_relations_in_files_are_not_counted_as_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "places.csv").write_text("street,city,country\nRue,Paris,France\n")
+    (tmp_path / "reports.csv").write_text("ts,kind,street,city\n1,Taxi,Rue,Paris\n")
+    text = DECLARED.replace("country STRING);", "country STRING) FROM 'places.csv';")
+    text = text.replace("TYPE BY kind;", "TYPE BY kind FROM 'reports.csv';")
+    (tmp_path / "script.neel").write_text(f"{text}PATTERN Car a RETURN level(a.street, Place.country);")
+    assert main(["explain", str(tmp_path / "script.neel")]) == 0
+    assert "country of street in Place, looked up in Places" in capsys.readouterr().out
+    assert main(["run", "--engine", "reference", str(tmp_path / "script.neel")]) == 0
+    assert capsys.readouterr().out.split() == ["a_country", "France"]
+
+
+def test_a_warning_about_both_queries_is_given_once() -> None:
+    text = DECLARED + FINE + "SEQ(Taxi a, Bus b) WHERE a.ts > b.ts WITHIN 9; ROLL UP Fine (Taxi TO Car);"
+    assert [one.code for one in lints(bound(text.removeprefix(DECLARED)), Source(text))] == ["NEEL6005"]

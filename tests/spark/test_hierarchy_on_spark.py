@@ -64,7 +64,7 @@ def test_a_street_in_two_cities_is_a_failure(spark: Any, reports: Any) -> None:
 
 
 def test_over_a_stream_without_end(spark: Any, reports: Any, tmp_path: Path) -> None:
-    """A stream is joined with the relation as it is at each micro-batch."""
+    """Each micro-batch is joined with the relation, which is bounded."""
     places = spark.createDataFrame(PLACES, "street STRING, city STRING")
     reports.write.parquet(str(tmp_path / "reports"))
     endless = spark.readStream.schema(reports.schema).parquet(str(tmp_path / "reports"))
