@@ -143,6 +143,11 @@ def test_a_roll_up_is_the_pattern_that_one_would_write(fine: str, steps: str, co
             "ROLL UP Own (Reports TO Any)",
             [("NEEL2015", "ROLL UP Own (Reports TO Any)")],
         ),
+        (
+            "CREATE QUERY Cities AS PATTERN SEQ(Car a, Bus b) WHERE [level(city, Place.country)] WITHIN 9;"
+            "DRILL DOWN Cities (country TO Place.street)",
+            [("NEEL3061", "street")],
+        ),
         ("CREATE HIERARCHY Vehicle (street, city) FROM Places", [("NEEL2201", "Vehicle")]),
         ("CREATE HIERARCHY P (street, city, street) FROM Places", [("NEEL2202", "street")]),
         ("SELECT level(street, Place.city) AS c FROM Reports", [("NEEL3031", "level(street, Place.city)")]),
