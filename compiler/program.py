@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from neelc.algebra.bind.select import bind_select, query_columns
 from neelc.arguments import UserAgent, UserAggregate
 from neelc.catalog.catalog import Catalog, CatalogEntry, Concept, registered_agents
+from neelc.catalog.hierarchies import declared_hierarchy
 from neelc.catalog.streams import checked_stream, declared_stream, without_times
 from neelc.errors import Diagnostic, NeelError
-from neelc.findings import Findings
+from neelc.findings import Findings, did_you_mean
 from neelc.ir.algebra import END, START, Algebra, has_only_points
 from neelc.ir.expressions import MatchProperty
 from neelc.ir.names import bare, find, quote
@@ -20,6 +21,7 @@ from neelc.ir.node import Node, map_children
 from neelc.ir.program import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.row_patterns import MatchRecognize, MatchTemporal
 from neelc.ir.script import (
+    CreateHierarchy,
     CreateQuery,
     CreateStream,
     CreateType,
@@ -30,6 +32,7 @@ from neelc.ir.script import (
     FromStream,
     HostSelect,
     PatternQuery,
+    RolledQuery,
     RunQuery,
     Script,
     ScriptQuery,
@@ -38,6 +41,7 @@ from neelc.ir.script import (
     UnreadStatement,
 )
 from neelc.pattern.bind.query import bind_query
+from neelc.pattern.bind.rolling import rolled_pattern
 from neelc.scalar.parameters import registered, with_aggregates, with_arguments
 from neelc.source import Source, Span
 
@@ -111,7 +115,9 @@ def with_named_patterns(statements: Iterator[Statement]) -> Iterator[Statement]:
 
 def _named(node: Node, numbers: Iterator[int], found: list[Statement]) -> Node:
     match node:
-        case FromQuery(alias, window, matcher, matcher_alias, query=PatternQuery() as pattern):
+        case FromQuery(
+            alias, window, matcher, matcher_alias, query=PatternQuery() | RolledQuery() as pattern
+        ):
             name = quote(f"pattern {next(numbers)}")
             found.append(CreateQuery(name, pattern, span=pattern.span))
             return FromStream(alias, window, matcher, matcher_alias, name=name, span=node.span)
@@ -177,7 +183,9 @@ def examine(
         for place, statement in enumerate(statements):
             rest = statements[place:]
             state.catalog.later = [
-                s.name for s in rest if isinstance(s, CreateQuery | CreateStream | CreateType)
+                s.name
+                for s in rest
+                if isinstance(s, CreateQuery | CreateStream | CreateType | CreateHierarchy)
             ]
             complete = with_arguments(statement, arguments or {}, state.findings)
             _bind_statement(with_aggregates(complete, known), state)
@@ -210,6 +218,8 @@ class _State:
     describe: Describe | None = None
     untrusted: bool = False
     queries: list[NamedQuery] = field(default_factory=list)
+    patterns: dict[str, PatternQuery] = field(default_factory=dict)
+    """The PATTERNs that have a name, as they are written."""
 
     @property
     def has_hosts(self) -> bool:
@@ -229,6 +239,9 @@ class _State:
 
 
 def _bind_statement(statement: Statement, state: _State) -> None:
+    if isinstance(statement, CreateQuery | RunQuery) and isinstance(statement.query, RolledQuery):
+        _bind_rolled(statement, statement.query, state)
+        return
     match statement:
         case CreateStream(name):
             if _is_new(name, statement, state):
@@ -238,6 +251,10 @@ def _bind_statement(statement: Statement, state: _State) -> None:
                 state.catalog.entries[entry.name] = entry
         case CreateType():
             _declare_type(statement, state)
+        case CreateHierarchy(name):
+            if _is_new(name, statement, state):
+                hierarchy = declared_hierarchy(statement, state.catalog, state.findings)
+                state.catalog.hierarchies[hierarchy.name] = hierarchy
         case CreateQuery(name, query):
             if isinstance(query, HostSelect):
                 entry = _bind_host(statement, query, state)
@@ -246,6 +263,8 @@ def _bind_statement(statement: Statement, state: _State) -> None:
             _refuse_times(statement, state)
             if _is_new(name, statement, state):
                 state.catalog.entries[entry.name] = entry
+                if isinstance(query, PatternQuery):
+                    state.patterns[entry.name] = query
         case RunQuery(HostSelect() as query):
             _bind_host(statement, query, state)
         case RunQuery():
@@ -263,8 +282,7 @@ def _is_new(name: str, statement: Statement, state: _State) -> bool:
     if kind is None:
         return True
     findings = state.findings
-    what = {"stream": "a stream", "query": "a query", "type": "a type", "relation": "a relation"}[kind]
-    message, hint = f"`{name}` already names {what}", "give one of them another name"
+    message, hint = f"`{name}` already names a {kind}", "give one of them another name"
     findings.report("NEEL2201", message, findings.at(name, statement), hint)
     return False
 
@@ -309,6 +327,27 @@ def _bind_named(statement: CreateQuery | RunQuery, state: _State) -> CatalogEntr
         return CatalogEntry(called, "query", columns=columns)
     state.queries.append(NamedQuery(None if name is None else called, bound, span=statement.span))
     return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
+
+
+def _bind_rolled(statement: CreateQuery | RunQuery, rolled: RolledQuery, state: _State) -> None:
+    """The PATTERN that a roll-up or a drill-down is, in its place."""
+    findings = state.findings
+    base = find(rolled.name, state.patterns)
+    pattern = None if base is None else rolled_pattern(rolled, state.patterns[base], state.catalog, findings)
+    if base is None:
+        message = f"`{bare(rolled.name)}` is no PATTERN that is declared before"
+        hint = did_you_mean(rolled.name, state.patterns, "PATTERN queries")
+        declare = "name one: CREATE QUERY Fine AS PATTERN ..."
+        findings.report("NEEL3060", message, findings.at(rolled.name, rolled), hint or declare)
+    if pattern is None:
+        if isinstance(statement, CreateQuery) and _is_new(statement.name, statement, state):
+            state.catalog.entries[bare(statement.name)] = CatalogEntry(bare(statement.name), "query")
+        return
+    before = len(findings.diagnostics)
+    _bind_statement(replace(statement, query=pattern), state)
+    # What is wrong with it only stands in the text of the other query, where it is right.
+    found = findings.diagnostics[before:]
+    findings.diagnostics[before:] = [replace(one, span=findings.at(rolled), fixes=()) for one in found]
 
 
 def _bind_host(statement: CreateQuery | RunQuery, query: HostSelect, state: _State) -> CatalogEntry:

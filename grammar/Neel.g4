@@ -17,6 +17,7 @@ singleWindow : window EOF ;
 statement
     : CREATE createStream
     | CREATE createType
+    | CREATE createHierarchy
     | CREATE createQuery
     | query (AS name)?
     ;
@@ -54,10 +55,16 @@ measure
 signedNumber : MINUS? NUMBER ;
 
 createType : TYPE name AS LPAREN name (COMMA name)* RPAREN ;
+// The levels, from the finest to the coarsest, are columns of the relation.
+createHierarchy : HIERARCHY name LPAREN name (COMMA name)* RPAREN FROM name ;
 // The times are for a query around MATCH_RECOGNIZE, whose rows say by themselves when they are.
 createQuery : QUERY name timeClause* AS query ;
 
-query : patternQuery | select | LPAREN query RPAREN ;
+query : patternQuery | rolledQuery | select | LPAREN query RPAREN ;
+
+// A query with other types and attributes. compiler/syntax reads the direction: UP and DOWN are common names.
+rolledQuery : (ROLL | DRILL) name name LPAREN rollStep (COMMA rollStep)* RPAREN ;
+rollStep : name TO name (DOT name)? ;
 
 // Pattern queries ------------------------------------------------------------------------------------------
 
@@ -65,7 +72,7 @@ patternQuery : PATTERN patternExpression patternClause* ;
 patternClause
     : FROM name (COMMA name)*                        # fromStreams
     | WHERE expression                               # whereClause
-    | PARTITION BY name (COMMA name)*                # partitionNames
+    | PARTITION BY sharedAttribute (COMMA sharedAttribute)*   # partitionNames
     | WITHIN window                                  # withinClause
     | USING PARTITION? name+                         # usingStrategy
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
@@ -73,6 +80,9 @@ patternClause
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
     ;
 returnItem : STAR | expression (AS name)? ;
+// `id`, or `level(street, Place.city)`; compiler/syntax checks the name of the function.
+sharedAttribute : name (LPAREN name (COMMA levelName)+ RPAREN)? ;
+levelName : name DOT name ;
 
 patternExpression : patternPart (OR patternPart)* ;
 patternPart
@@ -209,7 +219,7 @@ primary
     | interval                                       # intervalLiteral
     | LPAREN expression RPAREN                       # group
     | EXISTS? nestedQuery                            # queryValue
-    | LBRACKET name (COMMA name)* RBRACKET           # sameAttributes
+    | LBRACKET sharedAttribute (COMMA sharedAttribute)* RBRACKET   # sameAttributes
     | CASE expression? whenThen+ (ELSE expression)? END   # caseWhen
     | (CAST | TRY_CAST) LPAREN expression AS dataType RPAREN   # cast
     | (RUNNING | FINAL) name arguments callTail      # runningFinal
@@ -237,9 +247,9 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | EMPTY | END | ESCAPE | EVENTS | FILTER | FINAL | FIRST
-    | FORMAT | FREQUENT | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL
-    | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
+    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | DRILL | EMPTY | END | ESCAPE | EVENTS | FILTER | FINAL | FIRST
+    | FORMAT | FREQUENT | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL
+    | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
     | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED | WATERMARK
     ;
 
@@ -263,6 +273,7 @@ DEFINE : 'DEFINE' ;
 DESC : 'DESC' ;
 DISTINCT : 'DISTINCT' ;
 DIV : 'DIV' ;
+DRILL : 'DRILL' ;
 ELSE : 'ELSE' ;
 EMPTY : 'EMPTY' ;
 END : 'END' ;
@@ -278,6 +289,7 @@ FREQUENT : 'FREQUENT' ;
 FROM : 'FROM' ;
 GROUP : 'GROUP' ;
 HAVING : 'HAVING' ;
+HIERARCHY : 'HIERARCHY' ;
 ILIKE : 'ILIKE' ;
 IN : 'IN' ;
 INTERVAL : 'INTERVAL' ;
@@ -315,6 +327,7 @@ RATE : 'RATE' ;
 RELATION : 'RELATION' ;
 RETURN : 'RETURN' ;
 RLIKE : 'RLIKE' | 'REGEXP' ;
+ROLL : 'ROLL' ;
 ROW : 'ROW' ;
 ROWS : 'ROWS' ;
 RUNNING : 'RUNNING' ;

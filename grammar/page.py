@@ -73,7 +73,7 @@ def rules() -> tuple[Rule, ...]:
     >>> found["definition"].section, shown(found["definition"].body)
     ('JEPC-QL', 'name AS expression')
     >>> shown(found["query"].body)
-    'patternQuery | select | LPAREN query RPAREN'
+    'patternQuery | rolledQuery | select | LPAREN query RPAREN'
     >>> shown(found["rowTerm"].body)
     'rowPrimary (quantifier QUESTION?)?'
     """

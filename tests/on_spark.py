@@ -44,7 +44,8 @@ class Question:
     @property
     def streams(self) -> tuple[Stream, ...]:
         """The streams that its queries read, each once."""
-        read = {one.name: one for named in self.program.queries for one in named.query.streams}
+        used = (one for named in self.program.queries for one in named.query.streams)
+        read = {table.name: table for one in used for table in one.tables}
         return tuple(one for one in read.values() if not one.producer)
 
     @property
@@ -140,8 +141,10 @@ def frames(spark: Any, question: Question, asking: Asking) -> dict[str, Any]:
 
 def frame_of(spark: Any, stream: Stream, rows: Sequence[Mapping[str, object]]) -> Any:
     """A table with the columns of a stream."""
-    schema = ", ".join(f"{identifier(column.name)} {spark_type(column.type)}" for column in stream.columns)
-    values = [tuple(like_spark(row[c.name], c.type) for c in stream.columns) for row in rows]
+    schema = ", ".join(
+        f"{identifier(column.name)} {spark_type(column.type)}" for column in stream.own_columns
+    )
+    values = [tuple(like_spark(row[c.name], c.type) for c in stream.own_columns) for row in rows]
     return spark.createDataFrame(values, schema)
 
 

@@ -360,7 +360,8 @@ class Session:
         script = parse(text)
         bound = self.bound_script(script, text, args, streams, untrusted)
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
-        read_by = {stream.name for query in bound.program.queries for stream in query.query.streams}
+        read = (stream for query in bound.program.queries for stream in query.query.streams)
+        read_by = {table.name for stream in read for table in stream.tables}
         _refuse_unused("stream", streams, [*declared, *sorted(read_by)])
         _refuse_unused("argument", args, parameters_of(script))
         return bound

@@ -66,7 +66,7 @@ def refuse_mixtures(program: Program, place: int, endless: Iterable[str], text: 
         query = named.query
         own = query.pattern.span if isinstance(query, Match) else query.span
         streaming = [one for one in query.streams if (one.producer or one.name) in without_end]
-        for stream in streaming:
+        for stream in (table for one in query.streams for table in one.tables if table.name in without_end):
             if stream.is_relation and stream.producer is None:
                 message = f"relation `{stream.name}` is a streaming DataFrame, and a relation has no times"
                 hint = "give a bounded DataFrame, or declare a stream: CREATE STREAM ... TIMESTAMP BY"

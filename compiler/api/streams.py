@@ -21,7 +21,15 @@ from neelc.ir.names import bare, find, quote, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column, Program, Stream
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, FromStream, PatternQuery, Script
+from neelc.ir.script import (
+    CreateHierarchy,
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    FromStream,
+    PatternQuery,
+    Script,
+)
 from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
 from neelc.scalar.operators import is_number
 from neelc.scalar.spark.trees import alias, identifier, spark_type
@@ -198,9 +206,9 @@ def fitted(frame: Frame, stream: Stream) -> Frame:
     Raises `NeelError` if one is missing, or of a type whose values the declared one does not hold.
     """
     table = table_of(frame, stream.name)
-    positions = table.positions(stream.columns)
+    positions = table.positions(stream.own_columns)
     there = [table.columns()[at] for at in positions if at is not None]
-    pairs = list(zip(stream.columns, there, strict=True))
+    pairs = list(zip(stream.own_columns, there, strict=True))
     texts = stream.texts
     wrong = [
         _misfit(column, found, table)
@@ -313,7 +321,7 @@ def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
 
 def text_columns(stream: Stream) -> list[Column]:
     """The columns as files hold them: times of a pattern are texts, which `fitted` reads."""
-    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
+    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
 
 
 def _set(reader: Frame, options: Mapping[str, str]) -> Frame:
@@ -484,7 +492,7 @@ def in_catalog(
     declared = [
         statement.name
         for statement in script.statements
-        if isinstance(statement, CreateQuery | CreateStream | CreateType)
+        if isinstance(statement, CreateQuery | CreateStream | CreateType | CreateHierarchy)
     ]
     for name in stream_names(script, known):
         if find(name, [*declared, *known]) is None and spark.catalog.tableExists(quoted(bare(name))):
@@ -524,5 +532,5 @@ def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[
 def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
     """The streams that these queries read, and those of the queries that they read, by name."""
     queries = (program.queries[place].query for place in program.needed(places))
-    read = (stream for query in queries for stream in query.streams)
+    read = (table for query in queries for stream in query.streams for table in stream.tables)
     return {stream.name: stream for stream in read if stream.producer is None}

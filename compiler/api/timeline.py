@@ -266,6 +266,15 @@ def _query_of(stream: Stream, program: Program, query: Match, source: Source) ->
     raise NeelError([Diagnostic("NEEL4001", f"not supported yet: {what}", span, hint)], source)
 
 
+def _refuse_levels(query: Match, source: Source) -> None:
+    """The events of a picture are those of the DataFrames, which have no levels."""
+    for one in (one for stream in query.streams for one in stream.derived):
+        span = one.span or query.pattern.span or Span(0, 1)
+        what = f"a picture of a query that asks for the {one.name}"
+        hint = "use --engine reference"
+        raise NeelError([Diagnostic("NEEL4001", f"not supported yet: {what}", span, hint)], source)
+
+
 # A picture of what Spark finds.
 
 Rows = tuple[list[Row], int]
@@ -296,6 +305,7 @@ class SparkDrawing:
             return self._clause(subject, subject.query, notes, most)
         if isinstance(subject.query, Algebra):
             return self._select(subject, subject.query, notes, most)
+        _refuse_levels(subject.query, self.source)
         found_by = unfolded(subject.query, self.program, self.frames, self.source, self._frame)
         subject, drawing = replace(subject, query=found_by.query), replace(self, frames=found_by.frames)
         variants = ways(found_by.query, compare)

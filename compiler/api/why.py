@@ -133,9 +133,9 @@ def tables_on_spark(request: RowsRequest, frame: Callable[[Stream], Frame]) -> d
 
 def _collected(frame: Frame, stream: Stream) -> Rows:
     """The rows, at most one more than can be explained."""
-    names = [column.name for column in stream.columns]
+    names = [column.name for column in stream.own_columns]
     found = frame.select(*map(quote, names)).limit(MAX_EVENTS + 1).collect()
-    return [dict(zip(names, row, strict=True)) for row in values_of(found, stream.columns)]
+    return [dict(zip(names, row, strict=True)) for row in values_of(found, stream.own_columns)]
 
 
 def _chosen(frame: Frame, request: WhyRequest, stream: Stream) -> Frame:

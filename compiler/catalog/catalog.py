@@ -110,12 +110,34 @@ class Concept:
     broken: bool = False
 
 
+@dataclass(frozen=True)
+class Hierarchy:
+    """Columns of a relation as levels, from the finest to the coarsest. `relation` is None when the
+    declaration is wrong, which was reported."""
+
+    name: str
+    relation: Stream | None
+    levels: tuple[str, ...]
+
+    def level(self, name: str) -> str | None:
+        """The level, as the relation calls it."""
+        return find(name, self.levels)
+
+    def is_coarser(self, level: str, than: str) -> bool:
+        """
+        >>> Hierarchy("Place", None, ("street", "city")).is_coarser("city", "street")
+        True
+        """
+        return self.levels.index(level) > self.levels.index(than)
+
+
 @dataclass
 class Catalog:
-    """Everything that has a name. Streams, queries and concepts share one space of names, as types do."""
+    """Everything that has a name. Streams, queries, concepts and hierarchies share one space of names."""
 
     entries: dict[str, CatalogEntry] = field(default_factory=dict)
     concepts: dict[str, Concept] = field(default_factory=dict)
+    hierarchies: dict[str, Hierarchy] = field(default_factory=dict)
     agents: dict[str, tuple[UserAgent, tuple[Column, ...]]] = field(default_factory=dict)
     """What users have registered, and the columns of what it makes."""
     later: list[str] = field(default_factory=list)
@@ -128,6 +150,8 @@ class Catalog:
         for known, entry in self.entries.items():
             if known.casefold() == key:
                 return entry.kind
+        if any(known.casefold() == key for known in self.hierarchies):
+            return "hierarchy"
         return "type" if any(known.casefold() == key for known in self.concepts) else None
 
     def entry(self, name: str) -> CatalogEntry | None:
@@ -137,6 +161,20 @@ class Catalog:
     def concept(self, name: str) -> Concept | None:
         found = self._find(name, self.concepts)
         return None if found is None else self.concepts[found]
+
+    def hierarchy(self, name: str) -> Hierarchy | None:
+        found = self._find(name, self.hierarchies)
+        return None if found is None else self.hierarchies[found]
+
+    def is_below(self, name: str, concept: str) -> bool:
+        """Whether a type, in source form, is a member of a concept, or of one below it.
+
+        >>> hierarchy = {"Any": Concept("Any", ("Mac", "PC")), "PC": Concept("PC", ("DELL",))}
+        >>> catalog = Catalog(concepts=hierarchy)
+        >>> catalog.is_below("dell", "any"), catalog.is_below("PC", "Any"), catalog.is_below("Any", "Any")
+        (True, True, False)
+        """
+        return any(find(name, one.members) is not None for one in self._below(concept))
 
     def _find(self, name: str, known: Mapping[str, object]) -> str | None:
         """`find` among many names, which are looked through once for each number of them."""
@@ -260,7 +298,10 @@ class KnownType:
 
     def attribute(self, name: str) -> Column | None:
         found = find(name, [column.name for column in self.type.columns])
-        return next((column for column in self.type.columns if column.name == found), None)
+        column = next((column for column in self.type.columns if column.name == found), None)
+        if column is not None and column.of and self.attribute(written(column.of)) is None:
+            return None  # a level of an attribute that the type does not have
+        return column
 
     def is_everywhere(self, name: str) -> bool:
         """Whether all streams have a column of that name."""
@@ -280,7 +321,8 @@ class KnownType:
 
     @property
     def struct(self) -> Struct:
-        return Struct(tuple(StructField(written(column.name), column.type) for column in self.type.columns))
+        columns = (column for column in self.type.columns if column.of is None)
+        return Struct(tuple(StructField(written(column.name), column.type) for column in columns))
 
 
 def resolve_type(
@@ -392,7 +434,9 @@ def all_columns(streams: Sequence[Stream]) -> tuple[Column, ...]:
         found.setdefault(column.name.casefold(), column)
         kinds.setdefault(column.name.casefold(), []).append(column.type)
     wider = {key: _wider(each) for key, each in kinds.items()}
-    return tuple(Column(found[key].name, kind) for key, kind in wider.items() if kind is not None)
+    return tuple(
+        Column(found[key].name, kind, found[key].of) for key, kind in wider.items() if kind is not None
+    )
 
 
 def _wider(kinds: Sequence[DataType]) -> DataType | None:
@@ -408,12 +452,14 @@ def _wider(kinds: Sequence[DataType]) -> DataType | None:
 def why_no_attribute(known: KnownType, name: str, owner: str) -> tuple[str, str, Hint | str | None]:
     """Code, sentence and hint for an attribute that the type `known`, called `owner`, does not have."""
     having: dict[str, DataType] = {}
+    level = next((column for column in known.type.columns if column.of and find(name, [column.name])), None)
+    name = name if level is None or not level.of else written(level.of)
     for entry in known.entries:
         assert entry.stream is not None
         column = next((c for c in entry.stream.columns if find(name, [c.name])), None)
         if column is not None:
             having[entry.name] = column.type
-    columns = [column.name for column in known.type.columns]
+    columns = [column.name for column in known.type.columns if column.of is None]
     if not having:
         there = did_you_mean(name, columns, f"attributes of {owner}")
         return "NEEL2003", f"`{owner}` has no attribute `{bare(name)}`", there

@@ -491,7 +491,9 @@ def _given(name: str, given: Sequence[GivenStream]) -> GivenStream | None:
 
 def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
     """The rows of every stream the queries read, and what went wrong: one error for each file."""
-    read_by = (stream for query in program.queries for stream in query.query.streams)
+    read_by = (
+        table for query in program.queries for stream in query.query.streams for table in stream.tables
+    )
     used = {stream.name: stream for stream in read_by if stream.producer is None}
     tables: dict[str, list[Row]] = {}
     failures: list[NeelError] = []
@@ -506,9 +508,9 @@ def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[N
 def raw_columns(stream: Stream) -> tuple[Column, ...]:
     """The columns of a stream as its data hold them: some times are texts of a pattern."""
     if stream.timestamp_format is None:
-        return stream.columns
+        return stream.own_columns
     kind = FormattedTimestamp(stream.timestamp_format)
-    return tuple(replace(c, type=kind) if c.name in stream.texts else c for c in stream.columns)
+    return tuple(replace(c, type=kind) if c.name in stream.texts else c for c in stream.own_columns)
 
 
 def rows_of(inputs: Inputs, name: str, columns: Sequence[Column]) -> list[Row]:

@@ -345,6 +345,11 @@ class SelectNames:
                 message = f"`{name}` moves over the rows of a match, and there is none here"
                 self.findings.report("NEEL3206", message, node.span, "it stands inside MATCH_RECOGNIZE only")
                 return unknown(node)
+            case e.Call(name) if name.lower() in ("level", "concept"):
+                message = f"`{name}` speaks of an event of a PATTERN"
+                hint = "a SELECT reads the relation itself: FROM Reports AS r, Places AS p WHERE ..."
+                self.findings.report("NEEL3031", message, node.span, hint)
+                return unknown(node)
             case e.RunningFinal(_, operand) if self.in_row_pattern:
                 return self.resolved(operand)
             case e.FilteredCall() | e.NestedQuery() | e.InQuery():

@@ -306,7 +306,8 @@ def bound(
 
 def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:
     """What is given and used by nothing is most likely misspelt."""
-    read = sorted({stream.name for query in program.queries for stream in query.query.streams})
+    used = (stream for query in program.queries for stream in query.query.streams)
+    read = sorted({table.name for stream in used for table in stream.tables})
     declared = [s.name for s in inputs.script.statements if isinstance(s, CreateStream)]
     for given in inputs.given:
         if find(given.name, [*read, *declared]) is None:
@@ -356,7 +357,8 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
     streams = streams_of(program)
     from_file, notes = _from_file(stats_file, streams)
     metadata: list[KnownStatistic] = []
-    for stream in streams.values():
+    # Of the rows of a relation, which are no events, nothing is estimated.
+    for stream in (one for one in streams.values() if not one.is_relation):
         found = metadata_of(inputs, stream)
         metadata += known(stream.name, found.statistics, "metadata")
         metadata += known(stream.name, counted_in(inputs, stream), "counted")

@@ -14,7 +14,15 @@ from neelc.ir.node import walk
 from neelc.ir.program import NamedQuery, Program
 from neelc.ir.script import FromAgent
 from neelc.rows.bind.simple import understood
-from neelc.runtime.reference import AgentFailure, CannotSkip, LimitReached, MultipleRows, Result, run
+from neelc.runtime.reference import (
+    AgentFailure,
+    CannotSkip,
+    LimitReached,
+    MultipleRows,
+    Result,
+    SeveralValues,
+    run,
+)
 from neelc.runtime.user_functions import AggregateFailure
 from neelc.source import Source, Span
 
@@ -25,6 +33,7 @@ TOTAL = "it must have a value, or None, for every list of one or more values"
 FEWER_EVENTS = "a shorter window, more conditions or fewer events might help"
 FEWER_ROWS = "a simpler pattern or fewer rows might help"
 ANOTHER_SKIP = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
+ONE_VALUE = "correct the relation, or leave the level out of the hierarchy"
 ONE_ROW = "choose one of its rows, by WHERE or by an aggregate"
 
 
@@ -55,7 +64,7 @@ def execute(
     selected = replace(whole, queries=tuple(whole.queries[place] for place in needed))
     try:
         results = run(selected, tables)
-    except (LimitReached, CannotSkip, MultipleRows) as failure:
+    except FAILURES as failure:
         raise failed(failure, selected.queries[failure.query or 0], inputs.source) from None
     except AgentFailure as failure:
         agents = (node for node in walk(inputs.script) if isinstance(node, FromAgent))
@@ -71,7 +80,12 @@ def execute(
     return [by_place[place] for place in places]
 
 
-def failed(failure: LimitReached | CannotSkip | MultipleRows, named: NamedQuery, source: Source) -> NeelError:
+FAILURES = (LimitReached, CannotSkip, MultipleRows, SeveralValues)
+
+
+def failed(
+    failure: LimitReached | CannotSkip | MultipleRows | SeveralValues, named: NamedQuery, source: Source
+) -> NeelError:
     """The error of a query that needs more than the interpreter is made for."""
     is_host = isinstance(named.query, HostQuery)
     span = (named.query.span if is_host else named.span) or Span(0, 1)
@@ -82,4 +96,6 @@ def failed(failure: LimitReached | CannotSkip | MultipleRows, named: NamedQuery,
             code, hint, span = "NEEL5009", ANOTHER_SKIP, failure.skip.span or span
         case MultipleRows():
             code, hint, span = "NEEL5050", ONE_ROW, failure.subquery.span or span
+        case SeveralValues():
+            code, hint, span = "NEEL5060", ONE_VALUE, failure.column.span or span
     return NeelError([Diagnostic(code, str(failure), span, hint)], source)

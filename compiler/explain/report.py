@@ -35,7 +35,7 @@ from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, written
-from neelc.ir.program import Match, Program, Stream
+from neelc.ir.program import LevelColumn, Match, Program, Stream
 from neelc.ir.script import CreateQuery, RunQuery, Script
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
@@ -108,6 +108,9 @@ def _details(scan: Scan) -> Iterator[tuple[str, str]]:
     unused = scan.width - len(scan.columns)
     columns = ", ".join(map(written, scan.columns))
     yield "columns", columns + (f" ({unused} of {scan.width} are not read)" if unused else "")
+    for one in scan.stream.derived:
+        where = f", looked up in {written(one.relation.name)}" if isinstance(one, LevelColumn) else ""
+        yield "derived", f"{one.name}{where}"
     if scan.stream.path:
         yield "from", scan.stream.path
 

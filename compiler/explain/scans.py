@@ -15,7 +15,7 @@ from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.patterns import inner_parts
-from neelc.ir.program import EventType, Match, Member, Stream
+from neelc.ir.program import EventType, LevelColumn, Match, Member, Stream
 
 # The components of a pattern: the places where it takes an event, negative ones included.
 
@@ -118,9 +118,11 @@ def columns_of(query: Match, stream: Stream) -> tuple[str, ...]:
     for variable, attribute in _uses(query):
         if variable is None or variable in own:
             if attribute is None:
-                return tuple(column.name for column in stream.columns)
+                return tuple(column.name for column in stream.own_columns)
             used.add(_bare_column(attribute, known, stream))
-    return tuple(column.name for column in stream.columns if column.name in used)
+    # A derived column is computed of one that is read.
+    used |= {one.attribute for one in stream.derived if isinstance(one, LevelColumn) and one.name in used}
+    return tuple(column.name for column in stream.own_columns if column.name in used)
 
 
 def _bare_column(attribute: str, known: list[str], stream: Stream) -> str | None:
@@ -212,7 +214,7 @@ def _scan(query: Match, stream: Stream, everything: str | None) -> Scan:
     all_types = everything or any(member.value is None for member in members)
     types = () if all_types else tuple(dict.fromkeys(_value(member) for member in members))
     columns = columns_of(query, stream)
-    return Scan(stream, types, tuple(filters), columns, len(stream.columns), everything)
+    return Scan(stream, types, tuple(filters), columns, len(stream.own_columns), everything)
 
 
 def _value(member: Member) -> str:

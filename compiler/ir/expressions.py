@@ -257,6 +257,31 @@ class SameAttributes(Expr):
     attributes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class LevelName(Node):
+    """`Place.city`: a level of a hierarchy."""
+
+    hierarchy: str
+    level: str
+
+
+@dataclass(frozen=True)
+class SharedLevel(Node):
+    """`level(street, Place.city)` in `[...]` and in PARTITION BY: of every event concerned. `of` is the level
+    of the attribute, where its name is not that of the level: `level(home, Place.street, Place.city)`."""
+
+    attribute: str
+    target: LevelName
+    of: LevelName | None = None
+
+
+@dataclass(frozen=True)
+class SameLevels(Expr):
+    """`[id, level(street, Place.city)]` as the parser leaves it; the binder makes it `SameAttributes`."""
+
+    items: tuple[str | SharedLevel, ...]
+
+
 # References: what an expression says about events.
 #
 # They come in two forms. The parser writes `Name`, `MemberAccess`, `Subscript` and `Slice`: only how

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column(Node):
-    """A column of a stream or of a result. `name` is bare: without backticks."""
+    """A column of a stream or of a result. `name` is bare: without backticks. A derived one is not among the
+    data: it is computed `of` an attribute ("" if of none), and `*` and whole events leave it out."""
 
     name: str
     type: DataType
+    of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Stream(Node):
 
     With `timestamp_format`, the data hold `start` and `end` as texts of this pattern; for queries they are
     TIMESTAMPs.
+
+    `derived` says how the last of the `columns` are computed, in their order.
     """
 
     name: str
@@ -83,6 +87,17 @@ class Stream(Node):
     watermark: int | None = None
     is_streaming: bool = False
     watermarked: bool = False
+    derived: tuple[DerivedColumn, ...] = ()
+
+    @property
+    def own_columns(self) -> tuple[Column, ...]:
+        """The columns that the data have."""
+        return tuple(column for column in self.columns if column.of is None)
+
+    @property
+    def tables(self) -> tuple[Stream, ...]:
+        """All that is read for its rows: itself, and the relations that levels are looked up in."""
+        return (self, *(one.relation for one in self.derived if isinstance(one, LevelColumn)))
 
     @property
     def producer(self) -> str | None:
@@ -97,6 +112,59 @@ class Stream(Node):
     @property
     def is_relation(self) -> bool:
         return not self.start
+
+
+@dataclass(frozen=True)
+class DerivedColumn(Node):
+    """A column of a stream that its data do not have. `name` is that of the column."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class LevelColumn(DerivedColumn):
+    """What the relation of a hierarchy has as `level` beside the value of `attribute` as `of`: NULL where it
+    has none, or where the stream has no such attribute. All names are bare."""
+
+    attribute: str
+    hierarchy: str
+    relation: Stream
+    of: str
+    level: str
+
+    def complaint(self, value: str) -> str:
+        """What is wrong with a relation in which a value of `of` has several values of `level`."""
+        several = f"{self.of} `{value}` has several values of `{self.level}`"
+        return f"hierarchy {self.hierarchy}: {several} in {self.relation.name}"
+
+
+@dataclass(frozen=True)
+class ConceptMember(Node):
+    """A type directly below a concept, in source form, and what it stands for in one stream."""
+
+    name: str
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class ConceptColumn(DerivedColumn):
+    """The type of an event: the value of the type column, or else the stream's name. Where there are `below`,
+    the members of a concept: the first of them that the event is of, NULL if it is of none."""
+
+    below: tuple[ConceptMember, ...] | None = None
+
+
+def with_all_derived(streams: Iterable[Stream]) -> dict[str, Stream]:
+    """The streams of several queries, by name, with the derived columns of all: a stream is read once."""
+    found: dict[str, Stream] = {}
+    for stream in streams:
+        known = found.get(stream.name, stream)
+        derived = {one.name: one for one in (*known.derived, *stream.derived)}
+        columns = {column.name: column for column in (*known.columns, *stream.columns)}
+        own = [column for name, column in columns.items() if name not in derived]
+        last = [columns[name] for name in derived]
+        found[stream.name] = replace(known, columns=(*own, *last), derived=tuple(derived.values()))
+    return found
 
 
 @dataclass(frozen=True)
@@ -225,12 +293,12 @@ class Program(Node):
         return sorted(required)
 
     def with_streams(self, change: Callable[[Stream], Stream]) -> Program:
-        """The same with other streams, wherever they stand."""
+        """The same with other streams, wherever they stand. Each keeps the columns that its query derives."""
 
         def changed(node: Node) -> Node | None:
             match node:
                 case Stream():
-                    return change(node)
+                    return replace(change(node), columns=node.columns, derived=node.derived)
                 case Match(partial=FurthestPrefix() as partial):
                     written = transform(partial.written, changed)
                     assert isinstance(written, Match)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from neelc.errors import Diagnostic
-from neelc.ir.expressions import Expr
+from neelc.ir.expressions import Expr, SharedLevel
 from neelc.ir.node import Node
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.row_patterns import MatchRecognize, MatchSequential, MatchTemporal, Output, SortItem
@@ -125,6 +125,16 @@ class CreateType(Statement):
 
 
 @dataclass(frozen=True)
+class CreateHierarchy(Statement):
+    """`CREATE HIERARCHY name (levels) FROM relation`: the levels are columns of the relation, from the finest
+    to the coarsest."""
+
+    name: str
+    levels: tuple[str, ...]
+    relation: str
+
+
+@dataclass(frozen=True)
 class ScriptQuery(Node):
     """A pattern query or a SELECT."""
 
@@ -211,7 +221,7 @@ class PatternQuery(ScriptQuery):
     pattern: Pattern
     streams: tuple[str, ...] = ()
     where: Expr | None = None
-    partition_by: tuple[str, ...] = ()
+    partition_by: tuple[str | SharedLevel, ...] = ()
     within: Window | None = None
     strategy: SelectionStrategy | None = None
     confidence: Confidence | None = None
@@ -219,6 +229,26 @@ class PatternQuery(ScriptQuery):
     partial: bool = False
     strategy_keyword: Span | None = field(default=None, compare=False, repr=False)
     partial_keyword: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class RollStep(Node):
+    """`DELL TO Computer`: a type in place of another; `street TO Place.city`, with a hierarchy: a level in
+    place of an attribute, or of another level."""
+
+    source: str
+    target: str
+    hierarchy: str | None = None
+
+
+@dataclass(frozen=True)
+class RolledQuery(ScriptQuery):
+    """`ROLL UP name (steps)`, or `DRILL DOWN name (steps)`: a PATTERN that is declared before, with coarser,
+    or finer, types and attributes."""
+
+    name: str
+    steps: tuple[RollStep, ...]
+    is_up: bool = True
 
 
 @dataclass(frozen=True)

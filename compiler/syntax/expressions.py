@@ -380,7 +380,25 @@ def _cast(context: Any) -> e.Expr:
 
 
 def _same(context: Any) -> e.Expr:
-    return e.SameAttributes(tuple(map(identifier, context.name())), span=span_of(context))
+    items = tuple(map(shared_attribute, context.sharedAttribute()))
+    names = tuple(item for item in items if isinstance(item, str))
+    if len(names) < len(items):
+        return e.SameLevels(items, span=span_of(context))
+    return e.SameAttributes(names, span=span_of(context))
+
+
+def shared_attribute(context: Any) -> str | e.SharedLevel:
+    """An attribute of all events, or a level of one."""
+    name, *attribute = context.name()
+    if not attribute:
+        return identifier(name)
+    if identifier(name).lower() != "level" or len(context.levelName()) > 2:
+        message = "an attribute is expected here, or a level of one"
+        fail("NEEL1001", message, context, "for example [id], or [level(street, Place.city)]")
+    *of, target = (
+        e.LevelName(*map(identifier, one.name()), span=span_of(one)) for one in context.levelName()
+    )
+    return e.SharedLevel(identifier(attribute[0]), target, of[0] if of else None, span=span_of(context))
 
 
 def _running_final(context: Any) -> e.Expr:

@@ -38,7 +38,7 @@ def following(text: str) -> Continuations:
     """What can follow a text that begins a statement; nothing if no statement begins so.
 
     >>> following("CREATE ").words
-    ('QUERY', 'RELATION', 'STREAM', 'TYPE')
+    ('HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE')
     >>> following("PATTERN A a WITHIN 5 SECONDS ").words
     ('AS', 'FROM', 'PARTITION', 'RETURN', 'USING', 'WHERE', 'WITH', 'WITHIN')
     >>> following("PATTERN SEQ(A a, ").names == {"patternAtom", "primary"}

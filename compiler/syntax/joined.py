@@ -16,7 +16,15 @@ from typing import TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, read_source
 from neelc.ir.names import bare, quote
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Script, Statement
+from neelc.ir.script import (
+    CreateHierarchy,
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    RunQuery,
+    Script,
+    Statement,
+)
 from neelc.source import Source, Span
 from neelc.syntax import read
 
@@ -132,11 +140,21 @@ def _named(found: JoinedScript, script: Script) -> Script:
         for one in own:
             if isinstance(one, RunQuery):
                 statements.append(CreateQuery(quote(next(labels)), one.query, span=one.span))
-            elif not (isinstance(one, CreateStream | CreateType) and one in statements):
+            elif not (isinstance(one, DECLARATIONS) and one in statements):
                 statements.append(one)
     # Declarations may stand in any file: those that others use come first.
-    order = sorted(statements, key=lambda one: not isinstance(one, CreateStream | CreateType))
+    order = sorted(statements, key=_rank)
     return replace(script, statements=tuple(order))
+
+
+DECLARATIONS = (CreateStream, CreateType, CreateHierarchy)
+"""What others use, whatever file it stands in; a hierarchy uses a stream."""
+
+
+def _rank(statement: Statement) -> int:
+    if isinstance(statement, CreateStream | CreateType):
+        return 0
+    return 1 if isinstance(statement, CreateHierarchy) else 2
 
 
 Bound = TypeVar("Bound")
@@ -170,7 +188,7 @@ def _without(script: Script, error: NeelError) -> Script | None:
     gone = set[int]()
     for one in error.diagnostics:
         place = bisect_right(starts, one.span.start) - 1  # what is missing at the end is told behind the end
-        if place < 0 or isinstance(by_start[place], CreateStream | CreateType):
+        if place < 0 or isinstance(by_start[place], DECLARATIONS):
             return None
         gone.add(id(by_start[place]))
     left = tuple(one for one in script.statements if id(one) not in gone)

@@ -19,8 +19,8 @@ from neelc.source import Span
 
 # What a person calls the place where the parser stopped.
 _PLACES = {
-    "statement": "a statement: PATTERN, SELECT or CREATE",
-    "query": "a query: PATTERN or SELECT",
+    "statement": "a statement: PATTERN, SELECT, ROLL UP, DRILL DOWN or CREATE",
+    "query": "a query: PATTERN, SELECT, ROLL UP or DRILL DOWN",
     "patternPart": "a pattern such as SEQ(A a, B b) or A a",
     "patternAtom": "a pattern such as SEQ(A a, B b) or A a",
     "patternListItem": "a part of the pattern or a condition",

@@ -186,7 +186,7 @@ _BINDING: dict[type[e.Expr], int] = {
     e.Unary: UNARY,
     # These stand on their own, but `5.x` or `INTERVAL '1' DAY[0]` would be read as something else.
     **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.FilteredCall, e.NestedQuery), ATOM),
-    **dict.fromkeys((e.SameAttributes, e.Star, e.Parameter), ATOM),
+    **dict.fromkeys((e.SameAttributes, e.SameLevels, e.Star, e.Parameter), ATOM),
 }
 
 
@@ -221,6 +221,8 @@ def _show(node: e.Expr) -> str:
             return f"{qualifier}.*" if qualifier else "*"
         case e.SameAttributes(attributes):
             return f"[{', '.join(attributes)}]"
+        case e.SameLevels(items):
+            return f"[{', '.join(map(str, items))}]"
         case e.Unary(op, operand):
             text = show_expr(operand, UNARY)
             # Two minus signs would begin a comment.
@@ -243,6 +245,19 @@ def _show(node: e.Expr) -> str:
             return f"{'EXISTS ' if exists else ''}({text})"
         case _:
             return _reference(node)
+
+
+def show_level_name(node: e.LevelName) -> str:
+    return f"{node.hierarchy}.{node.level}"
+
+
+def show_shared_level(node: e.SharedLevel) -> str:
+    """
+    >>> print(e.SharedLevel("home", e.LevelName("Place", "city"), e.LevelName("Place", "street")))
+    level(home, Place.street, Place.city)
+    """
+    levels = [show_level_name(one) for one in (node.of, node.target) if one is not None]
+    return f"level({', '.join((node.attribute, *levels))})"
 
 
 def _binary(op: str, left: e.Expr, right: e.Expr) -> str:

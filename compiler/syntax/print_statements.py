@@ -129,6 +129,8 @@ def statement_doc(node: s.Statement) -> Doc:
             return TextBlock(wrap("", head, " "), clauses, always=True) if clauses else head
         case s.CreateType(name, members):
             return TextBlock(f"CREATE TYPE {name} AS (", commas(members), ")")
+        case s.CreateHierarchy(name, levels, relation):
+            return TextBlock(f"CREATE HIERARCHY {name} (", commas(levels), f") FROM {relation}")
         case s.CreateQuery(name, query, times):
             declared = "" if times is None else " ".join(("", *time_clauses(times)))
             if isinstance(query, s.HostSelect):  # Spark's own SQL stands as it is written
@@ -185,9 +187,20 @@ def query_doc(node: s.ScriptQuery) -> Doc:
             return TextBlock("", tuple(_pattern_clauses(node)), always=True)
         case s.Select():
             return TextBlock("", tuple(_select_clauses(node)), always=True)
+        case s.RolledQuery(name, steps, is_up):
+            head = f"{'ROLL UP' if is_up else 'DRILL DOWN'} {name} ("
+            return TextBlock(head, commas(list(map(show_roll_step, steps))), ")")
         case s.HostSelect(text):
             return text
     raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def show_roll_step(node: s.RollStep) -> str:
+    """
+    >>> print(s.RollStep("street", "city", "Place"))
+    street TO Place.city
+    """
+    return f"{node.source} TO " + (f"{node.hierarchy}." if node.hierarchy else "") + node.target
 
 
 def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
@@ -195,7 +208,7 @@ def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
         wrap("PATTERN ", root_doc(node.pattern)),
         *_list("FROM", node.streams),
         *_condition("WHERE", node.where),
-        *_list("PARTITION BY", node.partition_by),
+        *_list("PARTITION BY", list(map(str, node.partition_by))),
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         *([f"USING {node.strategy}"] if node.strategy else []),
         *([show_confidence(node.confidence)] if node.confidence else []),

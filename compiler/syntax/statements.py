@@ -12,7 +12,7 @@ from neelc.ir import script as s
 from neelc.ir.names import Identifier, bare
 from neelc.ir.script import Statistic
 from neelc.syntax import expressions as literals
-from neelc.syntax.expressions import expression, expressions, unit
+from neelc.syntax.expressions import expression, expressions, shared_attribute, unit
 from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
 from neelc.syntax.patterns import matcher, output, pattern_expression, sort_item, window
 
@@ -61,6 +61,9 @@ def statement(context: Any) -> s.Statement:
     if context.createType():
         name, *members = _names(context.createType())
         return s.CreateType(name, tuple(members), span=span)
+    if context.createHierarchy():
+        name, *levels, relation = _names(context.createHierarchy())
+        return s.CreateHierarchy(name, tuple(levels), relation, span=span)
     if context.createQuery():
         create = context.createQuery()
         name, times = identifier(create.name()), _row_times(create)
@@ -74,6 +77,8 @@ def statement(context: Any) -> s.Statement:
 def query(context: Any) -> s.ScriptQuery:
     if context.patternQuery():
         return _pattern_query(context.patternQuery())
+    if context.rolledQuery():
+        return _rolled_query(context.rolledQuery())
     return _select(context.select()) if context.select() else query(context.query())
 
 
@@ -193,7 +198,7 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         pattern_expression(context.patternExpression()),
         tuple(_names(streams)) if streams else (),
         expression(where.expression()) if where else None,
-        tuple(_names(partition)) if partition else (),
+        tuple(map(shared_attribute, partition.sharedAttribute())) if partition else (),
         window(within.window()) if within else None,
         _strategy(using) if using else None,
         _confidence(confidence) if confidence else None,
@@ -203,6 +208,25 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         strategy_keyword=span_of(using.getChild(1)) if using else None,
         partial_keyword=span_of(partial.getChild(1)) if partial else None,
     )
+
+
+_DIRECTIONS = {"ROLL": "UP", "DRILL": "DOWN"}
+
+
+def _rolled_query(context: Any) -> s.RolledQuery:
+    direction, name = _names(context)
+    verb = "ROLL" if context.ROLL() else "DRILL"
+    if bare(direction).upper() != _DIRECTIONS[verb]:
+        words = f"{verb} {_DIRECTIONS[verb]}"
+        fail("NEEL1001", f"`{verb} {direction}` is no operation", context.name(0), f"write {words}")
+    steps = tuple(_roll_step(one) for one in context.rollStep())
+    return s.RolledQuery(name, steps, verb == "ROLL", span=span_of(context))
+
+
+def _roll_step(context: Any) -> s.RollStep:
+    source, *rest = _names(context)
+    hierarchy = rest[0] if context.DOT() else None
+    return s.RollStep(source, rest[-1], hierarchy, span=span_of(context))
 
 
 def _strategy(context: Any) -> s.SelectionStrategy:

@@ -16,6 +16,7 @@ from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.runtime.reference.algebra import AgentFailure, events
+from neelc.runtime.reference.events import SeveralValues
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent
 from neelc.runtime.reference.recognize import CannotSkip
 from neelc.runtime.reference.results import (
@@ -38,6 +39,7 @@ __all__ = [
     "MultipleRows",
     "ReferenceEvent",
     "Result",
+    "SeveralValues",
     "Tables",
     "events_read",
     "matches",
@@ -83,7 +85,7 @@ def _answers(
     for place, named in enumerate(program.queries):
         try:
             answer = _answer(named.query, tables, answers)
-        except (LimitReached, CannotSkip, MultipleRows) as failure:
+        except (LimitReached, CannotSkip, MultipleRows, SeveralValues) as failure:
             failure.query = place
             raise
         if named.name is not None:

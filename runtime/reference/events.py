@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neelc.ir.names import bare, is_quoted
-from neelc.ir.program import Clock, EventType, Member, Stream
+from neelc.ir.program import Clock, ConceptColumn, EventType, LevelColumn, Member, Stream
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, nanoseconds
 from neelc.runtime.values.order import comparable
 
@@ -25,7 +25,7 @@ def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None)
     for number, row in enumerate(rows):
         start, end = (nanoseconds(row[name], stream.unit, clock) for name in (stream.start, last))
         if start is not None and end is not None and start <= end:
-            attributes = {column.name: row[column.name] for column in stream.columns}
+            attributes = {column.name: row[column.name] for column in stream.own_columns}
             times = (row[stream.start], row[last])
             yield ReferenceEvent(stream.name, number, type_of(stream, row), start, end, attributes, times)
 
@@ -71,6 +71,63 @@ def members(
 def in_order(events: Iterable[ReferenceEvent]) -> tuple[ReferenceEvent, ...]:
     """ "Input order never matters": by time; between simultaneous events any fixed order will do."""
     return tuple(sorted(events, key=lambda event: (event.start, event.end, event.stream, event.row)))
+
+
+# What is known of an event beside its data.
+
+
+class SeveralValues(Exception):
+    """A relation has several values of a level beside one value of a finer one.
+
+    `query` is the place, in its program, of the query that asks for the level, from 0.
+    """
+
+    query: int | None = None
+
+    def __init__(self, column: LevelColumn, value: object) -> None:
+        super().__init__(column.complaint(str(value)))
+        self.column = column
+
+
+def with_derived(
+    stream: Stream, events: Iterable[ReferenceEvent], tables: Mapping[str, Sequence[Row]]
+) -> Iterator[ReferenceEvent]:
+    """The events with the levels and the concepts of the stream as attributes."""
+    looked_up = {
+        one.name: _values(one, tables)
+        for one in stream.derived
+        if isinstance(one, LevelColumn) and one.attribute
+    }
+    for event in events:
+        more = dict(event.attributes)
+        for one in stream.derived:
+            if isinstance(one, ConceptColumn):
+                more[one.name] = concept(event, one)
+            elif isinstance(one, LevelColumn):
+                key = event.attributes.get(one.attribute)
+                more[one.name] = None if key is None else looked_up[one.name].get(key)
+        yield replace(event, attributes=more)
+
+
+def concept(event: ReferenceEvent, column: ConceptColumn) -> object:
+    """ "The value of the type column, or else the stream's name"; of a concept, the first member of it that
+    the event is of."""
+    if column.below is None:
+        return event.type
+    found = (bare(one.name) for one in column.below if any(is_member(event, each) for each in one.members))
+    return next(found, None)
+
+
+def _values(column: LevelColumn, tables: Mapping[str, Sequence[Row]]) -> dict[object, object]:
+    """ "A value of a finer level has one value of each coarser one." NULL is no value: it is not known."""
+    values: dict[object, object] = {}
+    for row in tables[column.relation.name]:
+        finer, coarser = row[column.of], row[column.level]
+        if finer is None or coarser is None:
+            continue
+        if values.setdefault(finer, coarser) != coarser:
+            raise SeveralValues(column, finer)
+    return values
 
 
 # Payloads with the time in which they are valid.

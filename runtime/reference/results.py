@@ -12,7 +12,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, children
 from neelc.ir.program import Clock, Column, Match, Stream
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import FOREVER, ValidPayload, named, read_events
+from neelc.runtime.reference.events import FOREVER, ValidPayload, named, read_events, with_derived
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, bound_events, by_clock, moment
 from neelc.runtime.reference.worlds import WeighedMatch
 from neelc.runtime.values.order import comparable
@@ -119,7 +119,7 @@ def as_events(
             start, end = min(event.start for event in row.events), max(event.end for event in row.events)
             start, end = (by_clock(time, match.clock, clock) for time in (start, end))
             values = dict(zip(names, row.values, strict=True))
-            attributes = {column.name: values[column.name] for column in stream.columns}
+            attributes = {column.name: values[column.name] for column in stream.own_columns}
             yield ReferenceEvent(
                 stream.name, number, stream.name, start, end, attributes, times(row.events, match.clock)
             )
@@ -164,7 +164,12 @@ def _row(event: ValidPayload, query: a.Algebra) -> tuple[object, ...]:
 
 def events_of(stream: Stream, tables: Tables, answers: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
     """The events of a stream with the last instants at which they are valid, as a query of that clock counts
-    them."""
+    them, and with the levels and concepts that it asks for."""
+    found = _plain_events(stream, tables, answers, clock)
+    return with_derived(stream, found, tables) if stream.derived else found
+
+
+def _plain_events(stream: Stream, tables: Tables, answers: Answers, clock: Clock) -> Iterator[ReferenceEvent]:
     if stream.query is None:
         yield from read_events(stream, rows_of_stream(stream, tables, answers), clock)
         return

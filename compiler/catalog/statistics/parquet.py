@@ -178,7 +178,7 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
     footers: list[Footer] = []
     for path in chosen:
         try:
-            footers.append(read_footer(path, [column.name for column in stream.columns]))
+            footers.append(read_footer(path, [column.name for column in stream.own_columns]))
         except NoArrow:
             note = f"{stream.name}: reading Parquet metadata requires pyarrow: pip install 'neelc[parquet]'"
             return FooterStatistics(notes=(note,))
@@ -191,7 +191,7 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
         notes.append(f"{stream.name}: {share} were read, and the number of events extrapolated")
     factor = Decimal(len(files)) / len(footers)
     rows = sum(footer.rows for footer in footers)
-    columns = {column.name: _content_of_files(column, footers) for column in stream.columns}
+    columns = {column.name: _content_of_files(column, footers) for column in stream.own_columns}
     if rows > 0 and columns[stream.start].least is None:
         notes.append(f"{stream.name}: the Parquet footers do not tell the span of `{stream.start}`")
     return FooterStatistics(tuple(_statistics_of(stream, columns, rows, factor)), tuple(notes))
@@ -227,7 +227,7 @@ def _statistics_of(
     seconds = _span(stream, start)
     if seconds is not None and seconds > 0:
         yield Statistic("SPAN", (seconds,), unit="SECOND")
-    for column in stream.columns:
+    for column in stream.own_columns:
         content = columns[column.name]
         if content.nulls is not None and rows > 0 and column.name != stream.start:
             yield Statistic("NULLS", (Decimal(content.nulls) / rows,), column=column.name)
@@ -285,7 +285,7 @@ def _counted(stream: Stream, events: Sequence[Row]) -> Iterator[Statistic]:
         types = Counter(str(event[stream.type_column]) for event in events)
         for type, count in types.items() if len(types) <= MOST_TYPES else ():
             yield Statistic("EVENTS", (Decimal(count),), type=written(type))
-    for column in stream.columns:
+    for column in stream.own_columns:
         values = {repr(event[column.name]) for event in events if event[column.name] is not None}
         if values and column.name != stream.start:
             yield Statistic("DISTINCT", (Decimal(len(values)),), column=column.name)

@@ -11,7 +11,16 @@ from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
-from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
+from neelc.engines.spark.relations import (
+    AggregateRows,
+    Extend,
+    Let,
+    LookUp,
+    Read,
+    Relation,
+    Relations,
+    SelectColumns,
+)
 from neelc.engines.spark.rules import (
     LoneRule,
     all_rows,
@@ -20,7 +29,15 @@ from neelc.engines.spark.rules import (
     lone_rule,
     rule_set_relations,
 )
-from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
+from neelc.engines.spark.scans import (
+    StreamRelations,
+    by_format,
+    csv_options,
+    free,
+    member_test,
+    value_of,
+    variable_name,
+)
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
 from neelc.engines.streaming.algebra import select_relations
@@ -32,7 +49,17 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
-from neelc.ir.program import Clock, Column, Match, NamedQuery, Stream
+from neelc.ir.program import (
+    Clock,
+    Column,
+    ConceptColumn,
+    DerivedColumn,
+    LevelColumn,
+    Match,
+    NamedQuery,
+    Stream,
+    with_all_derived,
+)
 from neelc.ir.types import STRING, DataType
 from neelc.pattern.analysis.rule_columns import rule_query_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
@@ -41,7 +68,7 @@ from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.plan.plan import HostPlan
-from neelc.scalar.spark.trees import identifier, spark_type
+from neelc.scalar.spark.trees import identifier, literal, spark_type
 
 
 @dataclass(frozen=True)
@@ -87,7 +114,8 @@ def write_script(
 ) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
     over streams without end; as a `network`, if one operator runs all queries."""
-    writer = _ScriptWriter(streaming)
+    read = (stream for one in queries for stream in one.named.query.streams)
+    writer = _ScriptWriter(streaming, with_all_derived(read))
     if network is not None:
         writer.add_network(network, queries[-1].plan)
     else:
@@ -113,7 +141,9 @@ def write_rules(
 ) -> CompiledScript:
     """Source for the rows of many queries as one table: those that are executed together in `sets`, and those
     that are executed `alone`. They may read those that are `read`."""
-    writer = _ScriptWriter(False)
+    queries = [*(one.named.query for one in (*read, *alone)), *(one.events for one in sets)]
+    streams = (stream for query in queries for stream in query.streams)
+    writer = _ScriptWriter(False, with_all_derived(streams))
     for one in read:
         writer.add(one, is_last=False)
     names = [writer.add_rules(one, most_matches, times) for one in sets]
@@ -123,13 +153,13 @@ def write_rules(
     rules = [NamedQuery(rule.name, rule.query) for one in sets for rule in one.plans]
     strategies = [(rule.name or "", "kernel") for rule in rules]
     strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
-    queries = [*(one.named for one in (*read, *alone)), *rules]
+    named = [*(one.named for one in (*read, *alone)), *rules]
     return CompiledScript(
         relations,
         f"{len(rules) + len(alone)} rules",
         combined_columns(times),
         tuple(strategies),
-        _functions_called(relations, queries),
+        _functions_called(relations, named),
     )
 
 
@@ -159,10 +189,12 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 
 @dataclass
 class _ScriptWriter:
-    """The relations of one query after the other. `names` are those of streams, and of earlier queries as
-    streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
+    """The relations of one query after the other, over these streams. `names` are those of streams, and of
+    earlier queries as streams, with the unit and the clock of their times; `rows` are those of earlier
+    queries' results."""
 
     streaming: bool
+    streams: Mapping[str, Stream]
     lets: list[Let] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
@@ -204,6 +236,7 @@ class _ScriptWriter:
             self.clocks[query] = plan.query.clock
         if isinstance(plan, HostPlan) or one.as_stream:
             self.names[query] = name
+            self.lets += self._with_derived(query)
 
     def add_rules(self, plan: RuleSetPlan, most_matches: int | None, times: DataType) -> str:
         """Add the relations of rules that are executed together; gives the name of their rows."""
@@ -257,11 +290,59 @@ class _ScriptWriter:
                     yield Let(
                         self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
                     )
+                yield from self._with_derived(stream.name)
                 if self.streaming and stream.watermark is not None and not stream.watermarked:
                     read, timed = self.names[stream.name], free(f"{name}_timed", self.taken)
                     self.names[stream.name] = timed
                     comment = "Events that come later than this take no part."
                     yield Let(timed, declared_watermark(read, stream, clock), comment)
+
+    def _with_derived(self, name: str) -> Iterator[Let]:
+        """The stream of that name with the levels and the concepts that queries ask for."""
+        stream = self.streams.get(name)
+        if stream is None:
+            return
+        base = self.names[name]
+        for one in stream.derived:
+            read = self.names[name]
+            if isinstance(one, LevelColumn) and one.attribute:
+                yield from self._reads((one.relation,), None)
+                values = free(variable_name(f"{one.level}_of_{one.of}"), self.taken)
+                comment = f"Hierarchy {one.hierarchy}: each {one.of} has one {one.level}."
+                yield Let(values, _values(one, self.names[one.relation.name]), comment)
+                relation: Relation = LookUp(read, one.attribute, values, one.name)
+                comment = f"The {one.level} of each {one.attribute}."
+            else:
+                relation = Extend(read, ((_computed(one, stream), one.name),))
+                comment = f"The {one.name}."
+            self.names[name] = free(f"{base}_known", self.taken)
+            yield Let(self.names[name], relation, comment)
+
+
+def _values(column: LevelColumn, relation: str) -> AggregateRows:
+    """The values of a level by those of a finer one: the run fails where one has several."""
+    of, level = identifier(column.of), identifier(column.level)
+    before, after = column.complaint("\0").split("\0")
+    texts = (literal(f"NEEL5060: {before}", STRING), f"CAST({of} AS STRING)", literal(after, STRING))
+    failure = f"raise_error(concat({', '.join(texts)}))"
+    value = f"IF(min({level}) <> max({level}), {failure}, min({level}))"
+    return AggregateRows(relation, ((of, "key"),), ((value, "value"),))
+
+
+def _computed(column: DerivedColumn, stream: Stream) -> str:
+    """A derived column that takes no other relation."""
+    match column:
+        case ConceptColumn(below=None):
+            column_of_types = stream.type_column
+            return literal(stream.name, STRING) if column_of_types is None else identifier(column_of_types)
+        case ConceptColumn(below=below):
+            tests = ((member_test(stream, one.members) or "TRUE", bare(one.name)) for one in below or ())
+            whens = " ".join(f"WHEN {test} THEN {literal(name, STRING)}" for test, name in tests)
+            return f"CASE {whens} END" if whens else "CAST(NULL AS STRING)"
+        case LevelColumn(relation=relation, level=level):
+            own = next(one.type for one in relation.columns if one.name == level)
+            return f"CAST(NULL AS {spark_type(own)})"
+    raise AssertionError(f"{type(column).__name__} is not computed")
 
 
 def _relations(
@@ -289,7 +370,7 @@ def _relations(
 def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
     """The columns of a stream, with TIMESTAMPs where it has texts."""
     assert stream.timestamp_format is not None
-    for column in stream.columns:
+    for column in stream.own_columns:
         is_text = column.name in stream.texts
         text = by_format(column.name, stream.timestamp_format, stream.name) if is_text else ""
         yield text or identifier(column.name), column.name
@@ -301,7 +382,7 @@ def stream_read(stream: Stream) -> Read:
     if stream.path is None:
         return Read(stream.name)
     kind = kind_of(stream.path, stream.format)
-    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.columns]
+    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
     if kind == "csv":
         # By name, not by place: the header of a file may have other columns, in another order.
         options = csv_options(stream.path, options)

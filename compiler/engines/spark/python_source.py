@@ -20,6 +20,7 @@ from neelc.engines.spark.relations import (
     Kernel,
     KernelOnStream,
     Let,
+    LookUp,
     Read,
     Relation,
     Relations,
@@ -47,7 +48,7 @@ from neelc.runtime.program import (
     StreamedImprecise,
     StreamedPattern,
 )
-from neelc.scalar.spark.trees import with_alias
+from neelc.scalar.spark.trees import identifier, with_alias
 
 # Values as Python source: frozen dataclasses written as the calls that make them.
 
@@ -329,6 +330,11 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("join", (f"{right}.alias({quoted(other)})", _expression(on), how))
             if items:
                 yield _call("selectExpr", map(quoted, _aliased(items)))
+        case LookUp(source, column, values, new):
+            yield f"{source}.alias({quoted('event')})"
+            on = _expression(f"{identifier(column, 'event')} = known.key")
+            yield _call("join", (f"F.broadcast({values}.alias({quoted('known')}))", on, quoted("left_outer")))
+            yield _call("selectExpr", map(quoted, ("event.*", with_alias("known.value", new))))
         case AggregateRows(source, groups, items):
             yield source
             yield _call("groupBy", _columns(groups))

@@ -94,6 +94,17 @@ class Join:
 
 
 @dataclass(frozen=True)
+class LookUp:
+    """A relation with one more column, `name`: the `value` of the row of `values`, which is small, whose
+    `key` is equal to a column of the relation; NULL where there is none."""
+
+    source: str
+    column: str
+    values: str
+    name: str
+
+
+@dataclass(frozen=True)
 class AggregateRows:
     """Groups of rows. Without `groups` there is one row, even if there are none."""
 
@@ -194,6 +205,7 @@ Relation = (
     | Where
     | Union
     | Join
+    | LookUp
     | AggregateRows
     | Sorted
     | Kernel

@@ -163,6 +163,17 @@ def _has_any_role(request: ScanRequest) -> str:
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
+def member_test(stream: Stream, members: Sequence[Member]) -> str | None:
+    """The condition that an event of a stream is one of its members; None if all events are."""
+    if any(member.value is None for member in members):
+        return None
+    column = identifier(stream.type_column or "")
+    exact = dict.fromkeys(bare(m.value or "") for m in members if is_quoted(m.value or ""))
+    loose = dict.fromkeys((m.value or "").casefold() for m in members if not is_quoted(m.value or ""))
+    texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
+    return " OR ".join(text for text in texts if text) or "FALSE"
+
+
 @dataclass(frozen=True)
 class _Events:
     """The columns of one stream's events."""
@@ -186,14 +197,7 @@ class _Events:
         return self.stream.latest or self.stream.end or self.stream.start
 
     def _is_member(self, members: list[Member]) -> str | None:
-        """None if all events are."""
-        if any(member.value is None for member in members):
-            return None
-        column = identifier(self.stream.type_column or "")
-        exact = dict.fromkeys(bare(m.value or "") for m in members if is_quoted(m.value or ""))
-        loose = dict.fromkeys((m.value or "").casefold() for m in members if not is_quoted(m.value or ""))
-        texts = [_one_of(column, list(exact)), _one_of(f"lower({column})", list(loose))]
-        return " OR ".join(text for text in texts if text) or "FALSE"
+        return member_test(self.stream, members)
 
     def _roles(self, word: int) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""

@@ -15,6 +15,7 @@ from neelc.engines.spark.relations import (
     Items,
     Join,
     Let,
+    LookUp,
     Read,
     Relation,
     Relations,
@@ -23,7 +24,7 @@ from neelc.engines.spark.relations import (
     Where,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.scalar.spark.trees import Sql, alias, raw, with_alias
+from neelc.scalar.spark.trees import Sql, alias, identifier, raw, with_alias
 
 _KINDS = {"INNER": "", "LEFT SEMI": "LEFT SEMI ", "LEFT ANTI": "LEFT ANTI ", "LEFT OUTER": "LEFT "}
 
@@ -72,6 +73,10 @@ def _query(relation: Relation) -> exp.Select:
         case Join((left, one), (right, other), on, kind, items):
             joined = raw(f"{left} AS {one} {_KINDS[kind]}JOIN {right} AS {other} ON {on}")
             return _select(_aliased(items) or [f"{one}.*"], joined)
+        case LookUp(source, column, values, name):
+            on = f"{identifier(column, 'event')} = known.key"
+            joined = raw(f"{source} AS event LEFT JOIN {values} AS known ON {on}")
+            return _select(["event.*", with_alias("known.value", name)], joined)
         case AggregateRows(source, groups, items):
             select = _select(_aliased((*groups, *items)), source)
             return select.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else select

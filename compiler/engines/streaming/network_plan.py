@@ -864,6 +864,12 @@ def query_node(name: str | None, plan: QueryPlan | UnsupportedQuery, span: Span 
         case NetworkPlan():
             return SelectNode(name, plan, span)
         case StrategyPlan(plan=StreamPlan() as streamed):
+            for stream in plan.query.streams:
+                if stream.producer is not None and stream.derived:
+                    what = f"the {stream.derived[0].name}, of what `{stream.name}` finds"
+                    refusal = UnsupportedNetwork(what, stream.derived[0].span or span)
+                    refusal.hint = f"return it in `{stream.name}`, and read it as an attribute"
+                    raise refusal
             return PatternNode(name, streamed, span)
         case HostPlan():
             return _recognized(name, plan, span)

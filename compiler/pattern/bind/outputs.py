@@ -211,7 +211,7 @@ def _attributes(name: str, star: e.Star, place: ExpressionScope) -> Iterator[Out
         )
         return
     known = place.types.get(variable.type or "")
-    for column in known.type.columns if known is not None else ():
+    for column in (one for one in known.type.columns if one.of is None) if known is not None else ():
         attribute = e.Attribute(e.Variable(variable.name), written(column.name), column.type, span=star.span)
         yield OutputColumn(f"{bare(variable.name)}_{column.name}", attribute, column.type, span=star.span)
 

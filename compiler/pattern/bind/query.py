@@ -32,6 +32,7 @@ from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
 from neelc.pattern.bind.conditions import bind_conditions, shared_attributes
+from neelc.pattern.bind.levels import check_levels, with_derived_attributes
 from neelc.pattern.bind.outputs import bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
@@ -225,6 +226,8 @@ def _check_bounded(part: Pattern, left: bool, right: bool, place: str, findings:
 def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Match | None:
     """The query with every name resolved; None if something in it has been reported."""
     before = len(findings.diagnostics)
+    derived = with_derived_attributes(query, catalog, findings)
+    query, catalog = derived.query, derived.catalog
     given = named(query.pattern, findings)
     sources = sources_of(query, given.pattern, catalog, findings)
     pattern = _with_windows(given.pattern, sources.own_clock, findings)
@@ -278,6 +281,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         outputs.aggregated,
         span=query.span,
     )
+    check_levels(match, findings)
     return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
 
 
@@ -313,7 +317,8 @@ def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pat
 def _partition(query: PatternQuery, place: ExpressionScope) -> tuple[str, ...]:
     """The attributes of PARTITION BY."""
     findings = place.findings
-    spans = {name: findings.at(name, query) for name in query.partition_by}
+    names = [name for name in query.partition_by if isinstance(name, str)]
+    spans = {name: findings.at(name, query) for name in names}
     return shared_attributes(spans, place.scopes.pattern, place) or ()
 
 

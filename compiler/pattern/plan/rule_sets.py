@@ -30,7 +30,7 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Or, targets
-from neelc.ir.program import EventType, Match, Stream
+from neelc.ir.program import EventType, Match, Stream, with_all_derived
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import VOID
 from neelc.pattern.analysis.keys import Key
@@ -276,7 +276,7 @@ class _RuleSetMaker:
             ]
             found = replace(found, trees=rule_trees(steps, self._wider))
         queries = [rule.query for rule in self.rules]
-        streams = {stream.name: stream for query in queries for stream in query.streams}
+        streams = with_all_derived(stream for query in queries for stream in query.streams)
         events = replace(queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values()))
         unit = self.rules[0].planned.plan.unit
         columns = tuple(self.columns.values())

@@ -115,6 +115,25 @@ def shared(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOff
     yield from columns(column for one in spot.names for column in one.columns)
 
 
+def levels(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
+    """`Place.city`: the hierarchies and, behind a dot, the levels of one."""
+    hierarchies = spot.catalog.hierarchies
+    if before and before[-1].says("."):
+        one = spot.catalog.hierarchy(before[-2].text) if len(before) > 1 else None
+        yield from (
+            CompletionOffer(written(name), "attribute", "level") for name in (one.levels if one else ())
+        )
+        return
+    yield from (CompletionOffer(written(name), "stream", "hierarchy") for name in hierarchies)
+
+
+def steps(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
+    """What a roll-up leads from and to: types, and levels of hierarchies."""
+    if not (before and before[-1].says(".")):
+        yield from types(spot, before)
+    yield from levels(spot, before)
+
+
 def in_clause(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     """The names in FROM, PARTITION BY and USING of a pattern query."""
     words = [one.text.upper() for one in before]
@@ -181,6 +200,11 @@ OFFERS: dict[str, Offers] = {
     "primary": values,
     "step": attributes,
     "patternClause": in_clause,
+    "sharedAttribute": shared,
+    "levelName": levels,
+    "createHierarchy": streams,
+    "rolledQuery": streams,
+    "rollStep": steps,
     "patternPart": variables,
     "timeClause": in_stream,
     "streamClause": in_stream,
@@ -209,7 +233,7 @@ def complete(document: Document, cursor: int) -> tuple[CompletionOffer, ...]:
     """All that could stand at the cursor, in place of the word that ends there; names before words.
 
     >>> [offer.label for offer in complete(Document("CREATE "), 7)]
-    ['QUERY', 'RELATION', 'STREAM', 'TYPE']
+    ['HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE']
     >>> [offer.label for offer in complete(Document("PATTERN A a USING ST"), 20)][:2]
     ['SKIP TILL ANY MATCH', 'SKIP TILL NEXT MATCH']
     """

@@ -165,6 +165,7 @@ DEFINE      `DEFINE A AS condition`: which rows a variable of a row pattern stan
 DESC        the largest first
 DISTINCT    equal rows once; `IS DISTINCT FROM`: not equal, where NULL equals NULL
 DIV         the whole part of a quotient
+DRILL       `DRILL DOWN Coarse (Computer TO DELL)`: a PATTERN with finer types and attributes
 ELSE        the value of CASE if no condition holds
 EMPTY       `SHOW EMPTY MATCHES`, `OMIT EMPTY MATCHES`: rows for matches without rows, or none
 END         `END BY te`: the column that holds the end of an event; the end of CASE
@@ -180,6 +181,7 @@ FREQUENT    `MOST FREQUENT column share`, in WITH STATS: how much of a column it
 FROM        the streams of a query; in CREATE STREAM the path of the data
 GROUP       `GROUP BY`: an aggregate for each value
 HAVING      a condition on the results of aggregates
+HIERARCHY   `CREATE HIERARCHY Place (street, city) FROM Places`: columns of a relation as levels
 ILIKE       as LIKE, whatever the case
 IN          `x IN (1, 2)`: equal to one of them
 INTERVAL    a length of time: `INTERVAL 5 MINUTES`
@@ -218,6 +220,7 @@ REGEXP      as RLIKE
 RELATION    `CREATE RELATION`: rows without a time, valid forever
 RETURN      the columns of a match: `RETURN a.id, count(b[]) AS n`
 RLIKE       `x RLIKE 'a.*'`: a part of the text fits the regular expression
+ROLL        `ROLL UP Fine (DELL TO Computer, street TO Place.city)`: a PATTERN with coarser types and levels
 ROW         `ONE ROW PER MATCH`; `SKIP TO NEXT ROW`
 ROWS        `ALL ROWS PER MATCH`; `WITH UNMATCHED ROWS`
 RUNNING     `RUNNING LAST(A.x)`: of the match up to this row

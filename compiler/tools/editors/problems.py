@@ -10,7 +10,15 @@ from neelc.errors import Diagnostic, Fix, NeelError
 from neelc.files import CallError
 from neelc.findings import Findings
 from neelc.ir.names import bare, same
-from neelc.ir.script import CreateQuery, CreateStream, CreateType, RunQuery, Statement, UnreadStatement
+from neelc.ir.script import (
+    CreateHierarchy,
+    CreateQuery,
+    CreateStream,
+    CreateType,
+    RunQuery,
+    Statement,
+    UnreadStatement,
+)
 from neelc.source import Span
 from neelc.tools.editors.document import Document
 from neelc.tools.editors.names import AttributeOwner, DocumentCursor, chain_before, followed, known_by
@@ -143,6 +151,8 @@ def _symbol(statement: Statement, document: Document) -> StatementSymbol | None:
             kind = "relation" if statement.is_relation else "stream"
         case CreateType(name=name):
             kind = "type"
+        case CreateHierarchy(name=name):
+            kind = "hierarchy"
         case CreateQuery(name=name):
             kind = "query"
         case UnreadStatement(declares=str(name)) if name:

@@ -56,6 +56,7 @@ _OFFERED = {
 _SYMBOLS = {
     "query": lsp.SymbolKind.Function,
     "relation": lsp.SymbolKind.Struct,
+    "hierarchy": lsp.SymbolKind.Enum,
     "stream": lsp.SymbolKind.Class,
     "type": lsp.SymbolKind.Enum,
 }

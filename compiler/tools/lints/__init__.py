@@ -45,8 +45,10 @@ ROW_LINTS: tuple[RowLint, ...] = (
 
 
 def lints(program: Program, source: Source) -> list[Diagnostic]:
-    """All warnings about the queries of a script, in the order of the text."""
-    return [warning for named in program.queries for warning in query_lints(named.query, source)]
+    """All warnings about the queries of a script, in the order of the text. What a query has of one that it
+    rolls up is said once."""
+    found = (warning for named in program.queries for warning in query_lints(named.query, source))
+    return list(dict.fromkeys(found))
 
 
 def query_lints(query: Match | Algebra | HostQuery, source: Source) -> tuple[Diagnostic, ...]:

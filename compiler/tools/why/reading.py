@@ -189,6 +189,8 @@ def columns(match: Match, stream: Stream, name: str) -> list[str] | None:
             if not isinstance(plain, Attribute):
                 return None
             found.add(bare(plain.name))
+    if any(one.name in found for one in stream.derived):
+        return None
     known = (find(written(one), [written(column.name) for column in stream.columns]) for one in sorted(found))
     return [bare(one) for one in known if one is not None]
 
@@ -426,6 +428,8 @@ class WhyRequest:
             for stream in self.program.queries[place].query.streams
             if stream.producer is None
         }
+        looked_up = (table for stream in self.match.streams for table in stream.tables[1:])
+        inner |= {table.name: table for table in looked_up}
         yield from ((stream, False) for stream in inner.values())
         for stream in self.match.streams:
             if stream.producer is None and stream.name not in inner:

@@ -30,7 +30,7 @@ from neelc.runtime.program import NODE, StreamedPattern
 from neelc.runtime.reference import Result, Tables
 from neelc.runtime.reference.algebra import events as select_events
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import ValidPayload, read_events
+from neelc.runtime.reference.events import ValidPayload, read_events, with_derived
 from neelc.runtime.reference.model import ReferenceEvent, moment
 from neelc.runtime.reference.results import valid_of
 from neelc.runtime.user_calls import python_values
@@ -166,7 +166,9 @@ def outside_events(network: StreamNetwork, tables: Tables) -> list[ReferenceEven
     """The events of all streams, each once."""
     read = {stream.name: (stream, one.clock) for one in network.queries for stream in one.outside}
     return [
-        event for stream, clock in read.values() for event in read_events(stream, tables[stream.name], clock)
+        event
+        for stream, clock in read.values()
+        for event in with_derived(stream, read_events(stream, tables[stream.name], clock), tables)
     ]
 
 

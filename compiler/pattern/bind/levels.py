@@ -1,0 +1,315 @@
+"""`level(a.street, Place.city)` and `concept(a)`: what is known of an event beside its data.
+
+Each becomes an attribute of the event, by a name that nobody writes by chance: a derived column of every
+stream. So all stages after this one, and all engines, have nothing but attributes. Where a stream has no such
+attribute, the level is NULL; where no stream of the type has it, the binder reports the attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from neelc.catalog.catalog import Catalog, CatalogEntry, Hierarchy
+from neelc.catalog.hierarchies import is_comparable, known_level
+from neelc.findings import Findings, did_you_mean
+from neelc.ir import expressions as e
+from neelc.ir.names import Identifier, bare, find, is_quoted, quote
+from neelc.ir.node import Node, map_children, walk
+from neelc.ir.program import (
+    Column,
+    ConceptColumn,
+    ConceptMember,
+    DerivedColumn,
+    LevelColumn,
+    Match,
+    Member,
+    Stream,
+)
+from neelc.ir.row_patterns import Output
+from neelc.ir.script import PatternQuery
+from neelc.ir.types import STRING, VOID, DataType
+from neelc.pattern.bind.outputs import output_name
+from neelc.source import Span
+
+FUNCTIONS = ("level", "concept")
+_LEVEL = "for example level(a.street, Place.city)"
+_CONCEPT = "for example concept(a), or concept(a, Computer) for the member of a declared type"
+
+
+@dataclass(frozen=True)
+class LevelRequest:
+    """A level of an attribute, in source form, that is of the level `of`."""
+
+    attribute: str
+    hierarchy: Hierarchy
+    of: str
+    level: str
+    span: Span = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """What the derived column is called."""
+        attribute = bare(self.attribute) if is_quoted(self.attribute) else self.attribute.lower()
+        of = "" if find(self.attribute, [self.of]) else f" as {self.of}"
+        return f"{self.level} of {attribute}{of} in {self.hierarchy.name}"
+
+    def column(self) -> Column:
+        return Column(self.name, _type(self.hierarchy, self.level), bare(self.attribute))
+
+    def derived(self, stream: Stream) -> DerivedColumn:
+        assert self.hierarchy.relation is not None
+        attribute = find(self.attribute, [column.name for column in stream.columns]) or ""
+        relation, name = self.hierarchy.relation, self.hierarchy.name
+        return LevelColumn(self.name, attribute, name, relation, self.of, self.level, span=self.span)
+
+
+@dataclass(frozen=True)
+class ConceptRequest:
+    """The type of events; with a concept, in source form, the member of it that they are of."""
+
+    concept: str | None
+    catalog: Catalog = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return "concept of event" if self.concept is None else f"concept below {bare(self.concept)}"
+
+    def column(self) -> Column:
+        return Column(self.name, STRING, "")
+
+    def derived(self, stream: Stream) -> DerivedColumn:
+        concept = None if self.concept is None else self.catalog.concept(self.concept)
+        if concept is None:
+            return ConceptColumn(self.name)
+        below = (ConceptMember(name, tuple(self._members(name, stream))) for name in concept.members)
+        return ConceptColumn(self.name, tuple(one for one in below if one.members))
+
+    def _members(self, name: str, stream: Stream) -> Iterator[Member]:
+        """What a type stands for in one stream."""
+        for leaf in self.catalog.flattened(name):
+            entry = self.catalog.entry(leaf)
+            if entry is not None and entry.name == stream.name:
+                yield Member(stream.name)
+            elif entry is None and stream.type_column is not None:
+                yield Member(stream.name, leaf)
+
+
+Request = LevelRequest | ConceptRequest
+
+
+@dataclass(frozen=True)
+class DerivedQuery:
+    """A query in which levels and concepts are attributes, and the catalog whose streams have them."""
+
+    query: PatternQuery
+    catalog: Catalog
+
+
+def with_derived_attributes(query: PatternQuery, catalog: Catalog, findings: Findings) -> DerivedQuery:
+    """The query with an attribute in place of each `level(...)` and `concept(...)`."""
+    if not any(map(_is_derived, walk(query))):
+        return DerivedQuery(query, catalog)
+    deriving = _Deriving(catalog, findings)
+    changed = deriving.query(query)
+    requests = tuple({request.name: request for request in deriving.requests}.values())
+    entries = {name: _extended(entry, requests) for name, entry in catalog.entries.items()}
+    return DerivedQuery(changed, replace(catalog, entries=entries, _index={}))
+
+
+def _is_derived(node: Node) -> bool:
+    return isinstance(node, e.SharedLevel) or _is_call(node)
+
+
+def _is_call(node: Node) -> bool:
+    return isinstance(node, e.Call) and node.name.lower() in FUNCTIONS
+
+
+def _extended(entry: CatalogEntry, requests: tuple[Request, ...]) -> CatalogEntry:
+    """The entry with a stream that has the derived columns."""
+    stream = entry.stream
+    if stream is None:
+        return entry
+    columns = (*stream.columns, *(request.column() for request in requests))
+    derived = tuple(request.derived(stream) for request in requests)
+    return replace(entry, stream=replace(stream, columns=columns, derived=derived))
+
+
+class _Deriving:
+    """Replaces the calls of one query, and collects what they ask for."""
+
+    def __init__(self, catalog: Catalog, findings: Findings) -> None:
+        self.catalog = catalog
+        self.findings = findings
+        self.requests: list[Request] = []
+
+    def query(self, query: PatternQuery) -> PatternQuery:
+        shared = (self.shared(item) for item in query.partition_by)
+        partition = tuple(name for name in shared if name is not None)
+        return map_children(replace(query, partition_by=partition), self.node)
+
+    def node(self, node: Node) -> Node:
+        match node:
+            case Output(expression, None) if any(map(_is_call, walk(expression))):
+                alias = Identifier(quote(_output_name(expression)), self.findings.at(expression, node))
+                return replace(map_children(node, self.node), alias=alias)
+            case e.Call() if _is_call(node):
+                return self.call(node)
+            case e.SameLevels(items):
+                names = [self.shared(item) for item in items]
+                if None in names:
+                    return e.Literal(None, VOID, span=node.span)
+                return e.SameAttributes(tuple(filter(None, names)), span=node.span)
+        return map_children(node, self.node)
+
+    def call(self, node: e.Call) -> e.Expr:
+        found = self.level(node) if node.name.lower() == "level" else self.concept(node)
+        return found or e.Literal(None, VOID, span=node.span)
+
+    def level(self, node: e.Call) -> e.Expr | None:
+        if not 2 <= len(node.arguments) <= 3 or node.distinct:
+            message = "`level` takes an attribute of an event and a level of a hierarchy"
+            self.findings.report("NEEL2105", message, node.span, _LEVEL)
+            return None
+        value, *levels = node.arguments
+        attribute = _attribute(value)
+        if attribute is None:
+            message = f"`{value}` is no attribute of an event: it has no level"
+            self.findings.report("NEEL2262", message, value.span, _LEVEL)
+            return None
+        names = [_level_name(one) for one in levels]
+        for one, name in zip(levels, names, strict=True):
+            if name is None:
+                message = f"`{one}` is no level of a hierarchy"
+                self.findings.report("NEEL2261", message, one.span, _LEVEL)
+        known = [name for name in names if name is not None]
+        if len(known) < len(names):
+            return None
+        request = self.request(attribute, known[-1], known[0] if len(known) > 1 else None, value)
+        return None if request is None else _renamed(value, request, node.span)
+
+    def request(
+        self, attribute: str, target: e.LevelName, of: e.LevelName | None, place: Node
+    ) -> LevelRequest | None:
+        """The level that is asked for; None after a report."""
+        found, start = known_level(target, self.catalog, self.findings), None
+        if of is not None:
+            start = known_level(of, self.catalog, self.findings)
+        if found is None or (of is not None and start is None):
+            return None
+        hierarchy, level = found
+        span = self.findings.at(target, place)
+        if start is not None and start[0] is not hierarchy:
+            message = f"`{of}` and `{target}` are levels of different hierarchies"
+            self.findings.report("NEEL2261", message, span, f"levels of one: {', '.join(hierarchy.levels)}")
+            return None
+        own = start[1] if start is not None else hierarchy.level(attribute)
+        if own is None:
+            message = f"`{bare(attribute)}` is not called as a level of `{hierarchy.name}`: which one is it?"
+            finest = f"{hierarchy.name}.{hierarchy.levels[0]}"
+            hint = f"say it between the two, for example level({place}, {finest}, {target})"
+            self.findings.report("NEEL2262", message, self.findings.at(attribute, place), hint)
+            return None
+        if not hierarchy.is_coarser(level, own):
+            message = f"`{level}` is not coarser than `{own}` in hierarchy `{hierarchy.name}`"
+            hint = f"from the finest to the coarsest: {', '.join(hierarchy.levels)}"
+            self.findings.report("NEEL2263", message, span, hint)
+            return None
+        request = LevelRequest(str(attribute), hierarchy, own, level, span)
+        self.requests.append(request)
+        return request
+
+    def shared(self, item: str | e.SharedLevel) -> str | None:
+        if isinstance(item, str):
+            return item
+        request = self.request(item.attribute, item.target, item.of, item)
+        return None if request is None else Identifier(quote(request.name), self.findings.at(item))
+
+    def concept(self, node: e.Call) -> e.Expr | None:
+        match node.arguments:
+            case (e.Name((_,)) | e.Subscript() | e.Slice() as event, *rest) if len(rest) < 2:
+                pass
+            case _:
+                message = "`concept` takes an event and, if anything, a declared type"
+                self.findings.report("NEEL2262", message, node.span, _CONCEPT)
+                return None
+        request = ConceptRequest(None, self.catalog)
+        for one in rest:
+            concept = self.catalog.concept(one.parts[0]) if isinstance(one, e.Name) else None
+            if concept is None or not isinstance(one, e.Name) or len(one.parts) > 1:
+                hint = did_you_mean(str(one), self.catalog.concepts, "declared types") or _CONCEPT
+                self.findings.report("NEEL2262", f"`{one}` is no CREATE TYPE", one.span, hint)
+                return None
+            request = ConceptRequest(quote(concept.name), self.catalog)
+        self.requests.append(request)
+        name = Identifier(quote(request.name), self.findings.at(node))
+        if isinstance(event, e.Name):
+            return replace(event, parts=(*event.parts, name), span=node.span)
+        return e.MemberAccess(event, name, span=node.span)
+
+
+def _attribute(value: e.Expr) -> str | None:
+    """The attribute that a reference ends in, None if it is no reference to one."""
+    match value:
+        case e.Name((_, attribute)) | e.MemberAccess(_, attribute):
+            return attribute
+    return None
+
+
+def _renamed(value: e.Expr, request: LevelRequest, span: Span | None) -> e.Expr:
+    name = Identifier(quote(request.name), span or request.span)
+    match value:
+        case e.Name((event, _)):
+            return e.Name((event, name), span=span)
+        case e.MemberAccess(base):
+            return e.MemberAccess(base, name, span=span)
+    raise AssertionError(f"{value} is no attribute")
+
+
+def _level_name(node: e.Expr) -> e.LevelName | None:
+    match node:
+        case e.Name((hierarchy, level)):
+            return e.LevelName(hierarchy, level, span=node.span)
+    return None
+
+
+def _output_name(expression: e.Expr) -> str:
+    """The name of a column: that of a level is made like that of an attribute.
+
+    >>> from neelc.syntax import expression
+    >>> [_output_name(expression(text)) for text in ("level(a.street, Place.city)", "concept(b[last])")]
+    ['a_city', 'b_concept']
+    """
+    match expression:
+        case e.Call(name, (e.Name((event, _)), *_, e.Name((_, level)))) if name.lower() == "level":
+            return output_name(e.Name((event, level)))
+        case e.Call(name, (e.MemberAccess(base), *_, e.Name((_, level)))) if name.lower() == "level":
+            return output_name(e.MemberAccess(base, level))
+        case e.Call(name, (event, *_)) if name.lower() == "concept":
+            return output_name(e.MemberAccess(event, "concept"))
+    return output_name(expression)
+
+
+# What can be said only when it is known which streams a query reads.
+
+
+def check_levels(match: Match, findings: Findings) -> None:
+    """Report attributes whose values cannot be values of the level that they are said to be of."""
+    for stream in match.streams:
+        for one in stream.derived:
+            if not isinstance(one, LevelColumn) or not one.attribute:
+                continue
+            own, level = _column_type(stream, one.attribute), _column_type(one.relation, one.of)
+            if not is_comparable(own, level):
+                message = f"`{one.attribute}` of {stream.name} is {own}, and level `{one.of}` is {level}"
+                hint = f"declare both as {own}, or both as {level}"
+                findings.report("NEEL2101", message, one.span, hint)
+
+
+def _column_type(stream: Stream, name: str) -> DataType:
+    return next(column.type for column in stream.columns if column.name == name)
+
+
+def _type(hierarchy: Hierarchy, level: str) -> DataType:
+    assert hierarchy.relation is not None, "a hierarchy that was not reported"
+    return _column_type(hierarchy.relation, level)
