@@ -252,9 +252,14 @@ def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
 
 
 def run_source(
-    source: str, spark: Frame, streams: Mapping[str, Frame], aggregates: Mapping[str, Function] | None = None
+    source: str,
+    spark: Frame,
+    streams: Mapping[str, Frame],
+    aggregates: Mapping[str, Function] | None = None,
+    observations: Mapping[str, Frame] | None = None,
 ) -> Frame:
-    """The DataFrame that a compiled source builds."""
+    """The DataFrame that a compiled source builds; `observations` are those of an observed one."""
     namespace: dict[str, Any] = {"__name__": "neelc_query"}
     exec(compile(source, "<neelc>", "exec"), namespace)
-    return namespace["query"](spark, streams, *([aggregates] if aggregates else []))
+    given = [one for one in (aggregates, observations) if one]
+    return namespace["query"](spark, streams, *given)

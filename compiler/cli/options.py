@@ -28,7 +28,7 @@ from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in
 from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
-from neelc.cli.output import is_url, refuse_inputs
+from neelc.cli.output import check_target, is_url, refuse_inputs
 from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.names import Identifier, find, written
@@ -94,6 +94,26 @@ def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
         metavar="FILE",
         help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
     )
+
+
+def add_statistics_out(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stats-out`."""
+    parser.add_argument(
+        "--stats-out",
+        metavar="FILE",
+        help="write statistics of the events read and the rows found, for --stats; the source then reads "
+        "all events",
+    )
+
+
+def check_statistics_out(options: argparse.Namespace) -> None:
+    """Refuse a file of statistics that would replace an input, before anything runs."""
+    if options.stats_out == "-":
+        raise CallError("run --stats-out -: statistics are written to a file")
+    if options.stats_out:
+        check_target("run --stats-out", options.stats_out, options.file)
+        if options.output and Path(options.stats_out).resolve() == Path(options.output).resolve():
+            raise CallError(f"run --stats-out {options.stats_out}: the rows go there, too")
 
 
 STRATEGIES = [

@@ -105,7 +105,7 @@ def statistics_in(
     Raises `CallError` with a sentence and the place in the file when it is malformed, or says what cannot be.
     """
     reader = _Reader(name)
-    whole = reader.entries("", reader.load(text), ("streams",))
+    whole = reader.entries("", reader.load(text), ("streams", "queries"))
     found: list[KnownStatistic] = []
     notes: list[str] = []
     for key, value in reader.entries("streams", whole.get("streams", {})).items():
@@ -124,6 +124,11 @@ def statistics_in(
             at = next(place for place, statistic in stated if statistic is misfit.statistic)
             reader.fail(at, misfit.message + (f"; {misfit.hint}" if misfit.hint else ""))
         found += known(stream.name, resolved(stream, [statistic for _, statistic in stated]), "file")
+    for name_of_query, rows in reader.queries(whole.get("queries", {})):
+        # What a query has found are the events of those that read it; of the others it is for people.
+        stream_name = find(name_of_query, streams)
+        if stream_name is not None and not any(one.stream == stream_name for one in found):
+            found.append(KnownStatistic(stream_name, "EVENTS", float(rows), "file"))
     return tuple(found), tuple(notes)
 
 
@@ -139,6 +144,17 @@ class _Reader(JsonFile):
             typed = self.entries(at, inner, (*_OF_TYPE, "columns", "selectivities"))
             yield from self._measures(at, typed, _OF_TYPE, name)
             yield from self._inner(at, typed, name)
+
+    def queries(self, value: object) -> Iterator[tuple[str, Decimal]]:
+        """The rows of queries, by name."""
+        for name, inner in self.entries("queries", value).items():
+            at = f"queries.{name}"
+            found = self.entries(at, inner, ("rows",))
+            if "rows" in found:
+                rows = self.number(f"{at}.rows", found["rows"])
+                if rows < 0:
+                    self.fail(f"{at}.rows", f"at least 0, not {rows}")
+                yield name, rows
 
     def _inner(self, place: str, found: Mapping[str, object], type: str | None = None) -> Iterator[Said]:
         for name, value in self.entries(f"{place}.columns", found.get("columns", {})).items():

@@ -44,6 +44,10 @@ class CompiledScript:
     strategies: tuple[tuple[str, str], ...]
     aggregates: Mapping[str, Function] = field(default_factory=dict, repr=False)
     """The functions of users that `query` is given."""
+    reads: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The relation that each stream is read by."""
+    results: tuple[tuple[str | None, str], ...] = field(default=(), repr=False)
+    """The queries that are executed, in order: their names, and the relations of their rows."""
 
     @property
     def source(self) -> str:
@@ -95,6 +99,8 @@ def write_script(
             for name, function in _functions(one.named for one in queries)
             if name in (*relations.functions, *relations.agents)
         },
+        writer.reads,
+        tuple(writer.results),
     )
 
 
@@ -119,7 +125,8 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 @dataclass
 class _ScriptWriter:
     """The relations of one query after the other. `names` are those of streams, and of earlier queries as
-    streams, with the unit and the clock of their times; `rows` are those of earlier queries' results."""
+    streams, with the unit and the clock of their times; `rows` are those of earlier queries' results; `reads`
+    are those of streams alone, `results` those of queries, one after the other."""
 
     streaming: bool
     lets: list[Let] = field(default_factory=list)
@@ -127,6 +134,8 @@ class _ScriptWriter:
     rows: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
+    reads: dict[str, str] = field(default_factory=dict)
+    results: list[tuple[str | None, str]] = field(default_factory=list)
     taken: set[str] = field(
         default_factory=lambda: {
             "spark",
@@ -134,6 +143,7 @@ class _ScriptWriter:
             "aggregates",
             "aggregated",
             "agents",
+            "observations",
             "kernel",
             "query",
             "F",
@@ -154,6 +164,7 @@ class _ScriptWriter:
         else:
             sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
             self.lets += _relations(plan, sources, self.taken, name, one.as_stream)
+        self.results.append((query, name))
         if query is None:
             return
         if not one.as_stream:
@@ -194,6 +205,7 @@ class _ScriptWriter:
                     yield Let(
                         self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
                     )
+                self.reads[stream.name] = self.names[stream.name]
                 if self.streaming and stream.watermark is not None and not stream.watermarked:
                     read, timed = self.names[stream.name], free(f"{name}_timed", self.taken)
                     self.names[stream.name] = timed
