@@ -54,6 +54,8 @@ def _items(asked: StreamQuestions) -> Iterator[tuple[str, str]]:
     yield _counted(is_event), "events"
     if is_event:
         time = _time(stream)
+        if stream.latest or stream.end:
+            time = f"IF({is_event}, {time}, NULL)"
         yield f"min({time})", "least"
         yield f"max({time})", "greatest"
     for number, value in enumerate(asked.types):

@@ -1,0 +1,131 @@
+"""`neelc run --stats-out` on Spark: the counts of the reference, without a job or a scan of their own."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line import Here
+
+PATTERNS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY sym FROM 'trades.csv';
+CREATE QUERY up AS PATTERN SEQ(A a, !`N` n, B+ b[]) WHERE [id] AND a.price > 10 AND b[i].price > 12
+  WITHIN 10 SECONDS RETURN a.ts AS a;
+PATTERN SEQ(up u, c c) WHERE c.price IS NOT NULL WITHIN 10 SECONDS RETURN u.a AS a;
+"""
+PAIRS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts UNIT SECONDS TYPE BY sym FROM 'trades.csv';
+PATTERN SEQ(A a, B b) WHERE a.id = b.id AND a.price < 5 WITHIN 50 SECONDS RETURN a.ts AS a, b.ts AS b;
+"""
+LASTING = """CREATE STREAM spans (ts BIGINT, till BIGINT, sym STRING)
+  TIMESTAMP BY ts END BY till TYPE BY sym FROM 'spans.csv';
+PATTERN SEQ(A a, B b) WHERE a.te - a.ts < 5 WITHIN 50 MILLISECONDS RETURN a.ts AS a, b.ts AS b;
+"""
+DATED = """CREATE STREAM days (day DATE, kind STRING) TIMESTAMP BY day TYPE BY kind FROM 'days.csv';
+PATTERN SEQ(A a, B b) WITHIN 3 DAYS RETURN a.day AS a;
+"""
+FORMATTED = """CREATE STREAM times (at TIMESTAMP, kind STRING)
+  TIMESTAMP BY at FORMAT 'dd/MM/yyyy HH:mm' TYPE BY kind FROM 'times.csv';
+PATTERN SEQ(A a, B b) WITHIN 3 DAYS RETURN a.at AS a;
+"""
+ROWS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts TYPE BY sym FROM 'trades.csv';
+SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(D.ts) AS start ONE ROW PER MATCH
+  PATTERN (D U) DEFINE U AS U.price > D.price);
+"""
+SELECTS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts FROM 'trades.csv';
+SELECT t.id FROM trades WINDOW(TIME 5 MILLISECONDS) t WHERE t.price > 20;
+"""
+
+
+PRICES = ("", 7, 9, 15, 25)
+
+
+def rows(count: int = 400) -> str:
+    draw = Random(3)
+    lines = (
+        (draw.choice(["", *[time] * 20]), draw.choice("AaBBcCNn"), draw.randrange(9), draw.choice(PRICES))
+        for time in range(0, 200 * count, 200)
+    )
+    return "\n".join(["ts,sym,id,price", *(",".join(map(str, line)) for line in lines), ""])
+
+
+@pytest.fixture
+def neelc(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
+    here = Here(tmp_path, capsys)
+    here.write("trades.csv", rows())
+    here.write("spans.csv", "ts,till,sym\n0,9,A\n1,3,A\n20,20,B\n900,30,B\n40,,A\n,50,A\n")
+    here.write("days.csv", "day,kind\n2024-01-01,A\n2024-01-04,B\n2024-02-01,C\n")
+    here.write("times.csv", "at,kind\n01/02/2024 10:00,A\n01/02/2024 10:01,b\n,B\n02/02/2024 10:00,B\n")
+    return here
+
+
+def gathered(neelc: Here, script: str, *more: str) -> tuple[dict[str, Any], str]:
+    neelc.write("script.neel", script)
+    done = neelc("run", "script.neel", "--stats-out", "stats.json", *more)
+    assert done.status == 0, done.err
+    return json.loads(neelc.read("stats.json")), done.err
+
+
+@pytest.mark.parametrize(
+    ("script", "more"),
+    [
+        (PATTERNS, ()),
+        (PATTERNS, ("--query", "up")),
+        (
+            PATTERNS.replace("PATTERN SEQ(up", "CREATE QUERY x AS PATTERN SEQ(up"),
+            ("--query", "up", "--query", "x"),
+        ),
+        (PAIRS, ("--strategy", "join")),
+        (PAIRS, ("--strategy", "kernel")),
+        (LASTING, ()),
+        (DATED, ()),
+        (FORMATTED, ()),
+        (ROWS, ()),
+        (SELECTS, ()),
+    ],
+)
+def test_spark_counts_what_the_reference_counts(script: str, more: tuple[str, ...], neelc: Here) -> None:
+    found, said = gathered(neelc, script, *more)
+    assert "note:" not in said
+    if "--strategy" in more:
+        more = ()
+    expected, _ = gathered(neelc, script, *more, "--engine", "reference")
+    assert found == expected
+    assert neelc("explain", "script.neel", "--stats", "stats.json").status == 0
+
+
+def test_no_job_is_added(spark: Any, neelc: Here) -> None:
+    """Jobs of a run that writes Parquet: one action, with statistics or without."""
+    neelc.write("script.neel", PATTERNS)
+    spark.sparkContext.setJobGroup("plain", "")
+    assert neelc("run", "script.neel", "--out", "plain.parquet").status == 0
+    spark.sparkContext.setJobGroup("counted", "")
+    assert neelc("run", "script.neel", "--out", "counted.parquet", "--stats-out", "s.json").status == 0
+    tracker = spark.sparkContext.statusTracker()
+    plain, counted = (len(tracker.getJobIdsForGroup(name)) for name in ("plain", "counted"))
+    assert 0 < counted <= plain
+
+
+def test_statistics_that_the_run_is_planned_with_are_renewed(neelc: Here) -> None:
+    neelc.write("stats.json", '{"streams": {"trades": {"events": 5}}}')
+    found, _ = gathered(neelc, PATTERNS, "--stats", "stats.json")
+    assert found["streams"]["trades"]["events"] > 300
+
+
+def test_nothing_is_written_where_the_run_fails(neelc: Here) -> None:
+    neelc.write("script.neel", PATTERNS)
+    neelc.write("stats.json", "before")
+    neelc.write("trades.csv", rows().replace("\n400,", "\nnone,"))
+    assert neelc("run", "script.neel", "--stats-out", "stats.json").status == 3
+    assert neelc.read("stats.json") == "before"
