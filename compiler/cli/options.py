@@ -25,7 +25,7 @@ from neelc.catalog.inputs import (
     watermark_of,
 )
 from neelc.catalog.readers.text import CSV_OPTIONS
-from neelc.catalog.statistics.file import statistics_in
+from neelc.catalog.statistics.file import statistics_in, streams_of
 from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import check_target, is_url, refuse_inputs
@@ -383,12 +383,6 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
         notes = (*notes, *found.notes)
     statistics = Statistics((*from_file, *metadata), notes)
     return Statistics(statistics.known, (*notes, *_unused(statistics, program)))
-
-
-def streams_of(program: Program) -> dict[str, Stream]:
-    """The declared streams, and the named queries that serve as streams, by name."""
-    used = (stream for query in program.queries for stream in query.query.streams)
-    return {stream.name: stream for stream in (*program.streams, *used)}
 
 
 def _from_file(

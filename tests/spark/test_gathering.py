@@ -129,3 +129,39 @@ def test_nothing_is_written_where_the_run_fails(neelc: Here) -> None:
     neelc.write("trades.csv", rows().replace("\n400,", "\nnone,"))
     assert neelc("run", "script.neel", "--stats-out", "stats.json").status == 3
     assert neelc.read("stats.json") == "before"
+
+
+def test_statistics_in_python(spark: Any, tmp_path: Path) -> None:
+    import neelc
+
+    events = spark.createDataFrame(
+        [(n, "AB"[n % 2], n % 5, float(n)) for n in range(100)], "ts BIGINT, kind STRING, id INT, x DOUBLE"
+    )
+    text = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 50 WITHIN 10 MILLISECONDS RETURN a.ts AS a, b.ts AS b"
+    session = neelc.Session(spark)
+    session.register("S", events, timestamp="ts", type="kind", unit="ms")
+    query = session.compile(text)
+    with pytest.raises(ValueError, match=r"nothing is observed: statistics\(\) is for to_df\(observe=True\)"):
+        query.statistics()
+    frame = query.to_df(observe=True)
+    with pytest.raises(ValueError, match="no action has read all events yet"):
+        query.statistics()
+    rows = frame.count()
+    found = query.statistics()
+    assert found == {
+        "streams": {
+            "S": {
+                "events": 100,
+                "seconds": 0.099,
+                "types": {"A": {"events": 50, "selectivities": {"x < 50": 0.5}}, "B": {"events": 50}},
+                "columns": {"id": {"distinct": 5, "nulls": 0.0}},
+            }
+        },
+        "queries": {"query 1": {"rows": rows}},
+    }
+    (tmp_path / "stats.json").write_text(json.dumps(found))
+    for stats in (found, str(tmp_path / "stats.json")):
+        informed = neelc.Session(spark, stats=stats)
+        informed.register("S", events, timestamp="ts", type="kind", unit="ms")
+        assert "about 75 rows" in str(informed.explain(text)) and "*" in str(session.explain(text))
+        assert informed.compile(text).to_df().count() == rows

@@ -17,7 +17,7 @@ from neelc.catalog.statistics.numbers import KnownStatistic, known
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import find
-from neelc.ir.program import Stream
+from neelc.ir.program import Program, Stream
 from neelc.ir.script import Statistic
 from neelc.syntax import expression
 
@@ -95,6 +95,12 @@ _UNITS = {"RATE": "SECOND", "SPAN": "SECOND"}
 
 # A place in the file, and what it states.
 Said = tuple[str, Statistic]
+
+
+def streams_of(program: Program) -> dict[str, Stream]:
+    """The declared streams, and the named queries that serve as streams, by name."""
+    used = (stream for query in program.queries for stream in query.query.streams)
+    return {stream.name: stream for stream in (*program.streams, *used)}
 
 
 def statistics_in(
