@@ -8,8 +8,10 @@ from typing import Any
 
 from neelc.api.observed import WAIT, Values, got
 from neelc.engines.spark.compiled import CompiledScript
-from neelc.engines.spark.observing import rows_key, stream_counts, stream_key
+from neelc.engines.spark.observing import roles_key, rows_key, steps_key, stream_counts, stream_key
+from neelc.explain.analysis import QueryMeasures
 from neelc.pattern.cost.gathering import StreamCounts, StreamQuestions
+from neelc.runtime.kernels.measuring import StepMeasures
 
 
 @dataclass
@@ -48,6 +50,24 @@ class RunObservations:
         names = ((number, name or last) for number, (name, _) in enumerate(self.compiled.results))
         found = ((name, self.values(rows_key(number), wait)) for number, name in names)
         return {name: int(values["rows"]) for name, values in found if values}
+
+
+def measures_of(
+    observed: RunObservations, number: int, roles: int, streams: Mapping[str, StreamCounts]
+) -> QueryMeasures:
+    """What was counted of one of a script's queries, which has so many roles; `streams` are those that it
+    reads."""
+    prefix = roles_key(number, "")
+    scans = [observed.values(key) for key in observed.by_key if key.startswith(prefix)]
+    counted = tuple(sum(int(one.get(f"role_{bit}", 0)) for one in scans) for bit in range(roles))
+    steps = observed.values(steps_key(number)).get("steps")
+    rows = observed.values(rows_key(number)).get("rows")
+    return QueryMeasures(
+        streams,
+        counted if any(scans) else (),
+        None if steps is None else StepMeasures.added(steps),
+        None if rows is None else int(rows),
+    )
 
 
 def uncounted(asked: Iterable[str], counted: Mapping[str, StreamCounts]) -> list[str]:

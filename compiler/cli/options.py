@@ -193,6 +193,17 @@ def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return spark
 
 
+def settings_of(texts: Sequence[str]) -> dict[str, str]:
+    """
+    >>> settings_of(["spark.driver.memory=8g"])
+    {'spark.driver.memory': '8g'}
+    """
+    for text in texts:
+        if "=" not in text:
+            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
+
+
 def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
     """Refuse settings of Spark for a run without it."""
     for name in ("master", "remote", "conf", *more):

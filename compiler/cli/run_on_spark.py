@@ -33,6 +33,7 @@ from neelc.cli.options import (
     located,
     print_warnings,
     refuse_unused,
+    settings_of,
     statistics_of,
     with_timezone,
 )
@@ -42,7 +43,7 @@ from neelc.cli.report import SparkReport, report_request, write_report
 from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
 from neelc.engines.spark.observing import observed_script
 from neelc.errors import NeelError
-from neelc.files import CallError, whole_file, write_whole
+from neelc.files import whole_file, write_whole
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Column, NamedQuery, Program, Stream
 from neelc.pattern.cost.gathering import StreamCounts, query_name, questions, statistics_json
@@ -261,17 +262,6 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def settings_of(texts: Sequence[str]) -> dict[str, str]:
-    """
-    >>> settings_of(["spark.driver.memory=8g"])
-    {'spark.driver.memory': '8g'}
-    """
-    for text in texts:
-        if "=" not in text:
-            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
-    return dict(text.split("=", 1) for text in texts)
 
 
 def _requested_queries(
