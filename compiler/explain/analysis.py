@@ -138,7 +138,7 @@ def analysed(name: str, planned: PlannedQuery, measures: QueryMeasures) -> Analy
             measures,
             lambda one: (ledger.stream_events(one), ledger.origin_of_events(one) == "assumed"),
         ),
-        *_roles(roles_of(planned), ledger, measures, is_assumed),
+        *(_role(role, place, planned, measures) for place, role in enumerate(roles_of(planned))),
         *_kernel(plan, estimate, measures.steps, is_assumed),
         AnalysedStep("rows", estimate.rows_produced, measures.rows, is_assumed),
     ]
@@ -158,19 +158,17 @@ def _read(
         yield AnalysedStep(f"{what} {written(stream.name)}", number, events, is_assumed)
 
 
-def _roles(
-    roles: Sequence[Role], ledger: Ledger, measures: QueryMeasures, is_assumed: bool
-) -> Iterator[AnalysedStep]:
-    """The events that can play each role: those of its type that meet the conditions on one event."""
-    data = KernelInput(CostSetting(ledger))
-    for place, role in enumerate(roles):
-        variable = str(base_of(role.variable))
-        conditions = data.conditions.get(variable, [])
-        share = prod(truth(condition, ledger).true for condition in conditions)
-        text = " AND ".join(map(str, conditions))
-        measured = measures.roles[place] if place < len(measures.roles) else None
-        label = f"{role.type} {role.variable}{': ' if text else ''}{text}"
-        yield AnalysedStep(label, ledger.events(role.type) * share, measured, is_assumed, depth=1)
+def _role(role: Role, place: int, planned: PlannedQuery, measures: QueryMeasures) -> AnalysedStep:
+    """The events that can play a role: those of its type that meet the conditions on one event."""
+    assert isinstance(planned.plan, StrategyPlan), "others have no roles"
+    ledger = Ledger(planned.plan.query, planned.statistics)
+    conditions = KernelInput(CostSetting(ledger)).conditions.get(str(base_of(role.variable)), [])
+    estimated = ledger.events(role.type) * prod(truth(one, ledger).true for one in conditions)
+    is_assumed = any(fact.origin == "assumed" for fact in ledger.facts)
+    text = " AND ".join(map(str, conditions))
+    measured = measures.roles[place] if place < len(measures.roles) else None
+    label = f"{role.type} {role.variable}{': ' if text else ''}{text}"
+    return AnalysedStep(label, estimated, measured, is_assumed, depth=1)
 
 
 # The steps of a kernel's program.
@@ -184,8 +182,11 @@ def _kernel(
     events = None if measured is None else measured.events
     yield AnalysedStep("bring together and sort", estimate.rows_sorted, events, is_assumed)
     course = _EstimatedCourse(plan.plan, estimate.steps)
-    for place, step in enumerate(plan.plan.program.steps):
+    steps = plan.plan.program.steps
+    for place, step in enumerate(steps):
         label, expected = course.after(step)
+        if isinstance(steps[place + 1] if place + 1 < len(steps) else None, FilterStep | EachElement):
+            expected = None  # for the cost model, it is checked as soon as all of its variables are bound
         rows = None if measured is None else measured.rows_out[place]
         seconds = None if measured is None else round(measured.seconds[place], 3)
         yield AnalysedStep(label, expected, rows, is_assumed and expected is not None, seconds)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Here
+from repository import ROOT
+from snippets import blocks, like
+
+PAGE = ROOT / "docs" / "how-to" / "gather-statistics.md"
 
 STREAM = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
   TIMESTAMP BY ts UNIT SECONDS TYPE BY sym FROM 'trades.csv';
@@ -161,6 +166,15 @@ def test_other_plans(query: str, expected: dict[str, int], neelc: Here) -> None:
 def test_calls_that_are_refused(arguments: tuple[str, ...], reason: str, neelc: Here) -> None:
     done = neelc("explain", "script.neel", *arguments)
     assert done.status == 2 and reason in done.err
+
+
+def test_the_page_shows_what_is_printed(neelc: Here) -> None:
+    """Its command is not run with those of other pages, which start no Spark."""
+    (block,) = (block for block in blocks(PAGE) if block.not_run is not None)
+    command, _, output = block.text.removeprefix("$ neelc ").partition("\n")
+    shutil.copytree(ROOT / "docs" / "examples" / "fraud", neelc.directory / "docs" / "examples" / "fraud")
+    done = neelc(*command.split())
+    assert like(output).fullmatch(done.out.strip()), done.out
 
 
 def test_a_run_that_fails(neelc: Here) -> None:
