@@ -302,7 +302,7 @@ def analysis_text(queries: Sequence[AnalysedQuery]) -> str:
       step     estimated  measured                    seconds
       ──────  ──────────  ────────  ────────────────  ───────
       read S  1,000,000*        40  25,000x fewer !!
-      rows           5.2         7         1.3x more
+      rows           5.2         7      1.3x more
     <BLANKLINE>
     !!     off by more than 10x
     *      rests on a default: `neelc run --stats-out FILE`, then `--stats FILE`, replaces it
