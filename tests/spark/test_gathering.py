@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from asked_cases import CASES, PATHS
+from asked_cases import questions as questions_of
 from command_line import Here
+from on_spark import Asking, Question, answered, clock, configured, frames
+
+from neelc.api.gathering import RunObservations, measures_of
+from neelc.api.query import run_source
+from neelc.engines.reference_counts import counted_in_tables
+from neelc.engines.spark.observing import observed_script
+from neelc.errors import NeelError
+from neelc.explain.analysis import roles_of
+from neelc.pattern.cost.gathering import questions
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import PlannedQuery, plan_program, write_program
+from neelc.tools import cases
+from neelc.tools.cases.run import compare
 
 PATTERNS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
   TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY sym FROM 'trades.csv';
@@ -165,3 +181,48 @@ def test_statistics_in_python(spark: Any, tmp_path: Path) -> None:
         informed.register("S", events, timestamp="ts", type="kind", unit="ms")
         assert "about 75 rows" in str(informed.explain(text)) and "*" in str(session.explain(text))
         assert informed.compile(text).to_df().count() == rows
+
+
+SHARE = 12
+"""One case of so many."""
+
+
+def test_cases_are_counted_as_by_the_reference(spark: Any) -> None:
+    """Everything that can be observed is, and the rows are still those that the cases expect."""
+    found = list(observed_cases(spark, PATHS[::SHARE]))
+    assert len(found) > 20
+    assert [problem for problem in found if problem] == []
+
+
+def observed_cases(spark: Any, paths: Sequence[Path]) -> Iterator[str]:
+    """What is wrong with each case, or nothing."""
+    asking = Asking()
+    with configured(spark, asking):
+        for one in questions_of(paths):
+            try:
+                planned = plan_program(one.program)
+            except (UnsupportedQuery, NeelError):
+                continue
+            with clock(spark, one.zone):
+                yield _observed_problem(spark, one, planned, asking)
+
+
+def _observed_problem(spark: Any, one: Question, planned: list[PlannedQuery], asking: Asking) -> str:
+    asked = questions(one.program, [len(one.program.queries) - 1])
+    script = observed_script(write_program(planned), asked, [len(roles_of(query)) for query in planned])
+    observed = RunObservations(script, asked)
+    given = frames(spark, one, asking)
+    frame = run_source(script.source, spark, given, script.aggregates, observed.by_key)
+    ((_, result),) = answered([(one, frame)])
+    if isinstance(result, str):
+        return "" if "NEEL5070" in result else f"{one.name}: {result}"
+    counted, expected = observed.streams(), counted_in_tables(asked, one.tables)
+    if counted != expected:
+        return f"{one.name}: {counted} instead of {expected}"
+    if observed.rows("last")[one.program.queries[-1].name or "last"] != len(result.rows):
+        return f"{one.name}: {observed.rows('last')} instead of {len(result.rows)} rows"
+    outcome = compare(cases.load(CASES / one.name).expected, result)
+    steps = [measures_of(observed, n, len(roles_of(q)), counted).steps for n, q in enumerate(planned)]
+    lengths = [len(step.rows_out) for step in steps if step is not None]
+    assert all(lengths), f"{one.name}: a kernel without steps"
+    return "" if outcome.passed else f"{one.name}: {outcome.diff}"
