@@ -85,6 +85,16 @@ def test_the_file_is_read_again_and_used(trades: Here) -> None:
         assert fact in " ".join(facts.split()), fact
 
 
+def test_another_plan_is_chosen(trades: Here) -> None:
+    """One key has all events, which the defaults do not know: then time is cut into chunks."""
+    written(trades)
+    trades.write("trades.csv", TRADES + "9000,X,1," + "1" * 300_000 + "\n")
+    source = ("compile", "script.neel", "--query", "up")
+    assumed, informed = trades(*source), trades(*source, "--stats", "stats.json")
+    assert assumed.status == informed.status == 0
+    assert "time is cut into chunks" not in assumed.out and "time is cut into chunks" in informed.out
+
+
 def test_nothing_is_written_where_the_run_fails(trades: Here) -> None:
     trades.write("stats.json", "before")
     trades.write("trades.csv", TRADES.replace("4000", "four"))
