@@ -204,21 +204,44 @@ def compile_program(
     planner: Planner | None = None,
 ) -> CompiledScript:
     """Source for the query at a position, and for all queries that it reads; raises `UnsupportedQuery`."""
-    # What only binds or plans does without sqlglot.
-    from neelc.engines.spark.compiled import WrittenQuery, write_script
+    options = options or Options()
+    return write_program(plan_program(program, position, options, statistics, planner), options)
 
+
+def plan_program(
+    program: Program,
+    position: int = -1,
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    planner: Planner | None = None,
+) -> list[PlannedQuery]:
+    """The plans of the query at a position, and of all queries that it reads; raises `UnsupportedQuery`."""
     options = options or Options()
     if options.streaming:
         program = with_selects_inlined(program)
     queries = list(_needed(program, position % len(program.queries), options.streaming))
-    plans: list[WrittenQuery] = []
+    plans: list[PlannedQuery] = []
     for one in plan_queries(queries, options, statistics or Statistics(), planner=planner):
         if isinstance(one.choice, FormChoice):
             refuse_too_many_rows(one.choice, options.most_rows)
         if isinstance(one.plan, UnsupportedQuery):
             raise one.plan
-        plans.append(WrittenQuery(one.named, one.plan, one.as_stream))
-    return write_script(plans, options.streaming, _network(plans) if options.streaming else None)
+        plans.append(one)
+    return plans
+
+
+def write_program(planned: Sequence[PlannedQuery], options: Options | None = None) -> CompiledScript:
+    """Source for the last of the queries that were planned."""
+    # What only binds or plans does without sqlglot.
+    from neelc.engines.spark.compiled import WrittenQuery, write_script
+
+    streaming = options is not None and options.streaming
+    plans = [
+        WrittenQuery(one.named, one.plan, one.as_stream)
+        for one in planned
+        if not isinstance(one.plan, UnsupportedQuery)
+    ]
+    return write_script(plans, streaming, _network(plans) if streaming else None)
 
 
 def _network(plans: Sequence[WrittenQuery]) -> StreamNetwork | None:
@@ -388,6 +411,20 @@ def _why_alone(one: PlannedQuery) -> str | None:
     if not isinstance(plan.plan, KernelPlan):
         return f"it is executed by the strategy {plan.strategy}"
     return why_alone(plan.plan)
+
+
+def analyse_query(
+    program: Program,
+    position: int,
+    source: Source,
+    options: Options | None = None,
+    statistics: Statistics | None = None,
+    hint: str | None = None,
+) -> tuple[list[PlannedQuery], CompiledScript]:
+    """As `compile_query`, and the plans that the source is written from."""
+    with _reported("not supported on Spark yet", program, position, source, hint):
+        planned = plan_program(program, position, options, statistics)
+        return planned, write_program(planned, options)
 
 
 IN_PYTHON = "it runs as PySpark source: see `source`"

@@ -65,7 +65,7 @@ class StreamObservations:
         """What was observed in the first action, by stream; nothing of those that none has read. Where Spark
         found out that it need not read a stream to its end, there are no facts."""
         for name in self._observations.keys() - self._values.keys():
-            found = _got(self._observations[name], wait)
+            found = got(self._observations[name], wait)
             if found is not None:
                 self._values[name] = found
         return dict(self._values)
@@ -84,7 +84,7 @@ class StreamObservations:
         return {name: (least, most) for name, least, most in found if least is not None and most is not None}
 
 
-def _got(observation: Any, wait: float) -> Values | None:
+def got(observation: Any, wait: float) -> Values | None:
     """What was observed; None if there was no action yet. Asking waits for one: it is done in a thread."""
     found: list[Values] = []
 

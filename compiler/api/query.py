@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,13 @@ from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, Script
+from neelc.pattern.cost.gathering import query_name, questions, statistics_json
 from neelc.pipeline import write_sql
 from neelc.source import Source, Span
 from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
+    from neelc.api.gathering import RunObservations
     from neelc.api.timeline import Timeline
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.tools.report.picture import StartNote
@@ -52,12 +55,14 @@ class DisplayText(str):
 
 @dataclass(frozen=True)
 class BoundScript:
-    """A script with all its names resolved, and the streams that it may read by their bare names."""
+    """A script with all its names resolved, the streams that it may read by their bare names, and what is
+    known about them beside WITH STATS."""
 
     text: Source
     script: Script
     program: Program
     streams: Mapping[str, RegisteredStream]
+    statistics: Statistics = field(default_factory=Statistics)
 
     @property
     def is_streaming(self) -> bool:
@@ -106,7 +111,7 @@ class Query:
     spark: Frame
     bound: BoundScript
     compiled: CompiledScript
-    _observed: list[StreamObservations] = field(default_factory=list, compare=False)
+    _observed: list[tuple[StreamObservations, RunObservations]] = field(default_factory=list, compare=False)
 
     @property
     def text(self) -> Source:
@@ -159,8 +164,9 @@ class Query:
         return drawn(self, key, compare_strategies, why=why)
 
     def to_df(self, *, observe: bool = False) -> Frame:
-        """The matches as a DataFrame of Spark. With `observe`, `notes` reports after an action what was
-        noticed about the events read; conditions are not pushed into the source then."""
+        """The matches as a DataFrame of Spark. With `observe`, after an action, `notes` reports what was
+        noticed about the events read and `statistics` what was counted; conditions are not pushed into the
+        source then."""
         with translated():
             if observe:
                 refuse_streaming(self.bound, "to_df(observe=True)")
@@ -169,27 +175,57 @@ class Query:
                 name: self.bound.frame(stream) for name, stream in read.items() if self.bound.is_given(stream)
             }
         self._observed.clear()
+        compiled, observations = self.compiled, None
         if observe:
             observed = StreamObservations(used_types(self.bound.program), everything=True)
             streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
-            self._observed.append(observed)
+            counting = self._counting()
+            compiled, observations = counting.compiled, counting.by_key
+            self._observed.append((observed, counting))
         query, is_streaming = (
             self.bound.program.queries[-1].query,
             any(one.is_streaming for one in read.values()),
         )
         with translated(), analysing(query, self.text, is_streaming) as bounded:
-            return bounded(run_source(self.compiled.source, self.spark, streams, self.compiled.aggregates))
+            return bounded(
+                run_source(compiled.source, self.spark, streams, compiled.aggregates, observations)
+            )
 
     def notes(self) -> tuple[str, ...]:
         """What the first action on `to_df(observe=True)` has noticed: types that no event has, streams
         without events, integers that are likely times of another unit. `ValueError` before that action."""
-        if not self._observed:
-            raise ValueError("nothing is observed: notes() is for to_df(observe=True), after an action")
-        (observed,) = self._observed
+        observed, _ = self._observations("notes")
         values = observed.values(1.0)
         if not values and not observed.is_empty:
             raise ValueError("no action has read the events yet: call notes() after one, such as count()")
         return tuple(self._noticed(observed, [name for name, facts in values.items() if not facts]))
+
+    def statistics(self) -> dict[str, Any]:
+        """What the first action on `to_df(observe=True)` has counted: numbers of events, shares of conditions
+        and rows, as a file of statistics has them. `ValueError` before that action."""
+        _, counting = self._observations("statistics")
+        counted = counting.streams(1.0)
+        if not counted and counting.asked:
+            raise ValueError(
+                "no action has read all events yet: call statistics() after one, such as count()"
+            )
+        rows = counting.rows(query_name(self.bound.program, self.bound.last), 1.0)
+        found: dict[str, Any] = json.loads(statistics_json(counting.asked, counted, rows))
+        return found
+
+    def _counting(self) -> RunObservations:
+        from neelc.api.gathering import RunObservations
+        from neelc.engines.spark.observing import observed_script
+
+        asked = questions(self.bound.program, [self.bound.last])
+        return RunObservations(observed_script(self.compiled, asked), asked)
+
+    def _observations(self, what: str) -> tuple[StreamObservations, RunObservations]:
+        if not self._observed:
+            message = f"nothing is observed: {what}() is for to_df(observe=True), after an action"
+            raise ValueError(message)
+        (found,) = self._observed
+        return found
 
     def _noticed(self, observed: StreamObservations, unread: Sequence[str]) -> Iterator[str]:
         for name in unread:
@@ -242,7 +278,7 @@ def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
         bound.text.name,
         bound.script,
         bound.program,
-        Statistics(),
+        bound.statistics,
         [bound.last],
         bound.text,
         bound.is_streaming,
@@ -252,9 +288,14 @@ def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
 
 
 def run_source(
-    source: str, spark: Frame, streams: Mapping[str, Frame], aggregates: Mapping[str, Function] | None = None
+    source: str,
+    spark: Frame,
+    streams: Mapping[str, Frame],
+    aggregates: Mapping[str, Function] | None = None,
+    observations: Mapping[str, Frame] | None = None,
 ) -> Frame:
-    """The DataFrame that a compiled source builds."""
+    """The DataFrame that a compiled source builds; `observations` are those of an observed one."""
     namespace: dict[str, Any] = {"__name__": "neelc_query"}
     exec(compile(source, "<neelc>", "exec"), namespace)
-    return namespace["query"](spark, streams, *([aggregates] if aggregates else []))
+    given = [one for one in (aggregates, observations) if one]
+    return namespace["query"](spark, streams, *given)

@@ -203,7 +203,7 @@ def compiled_rules(
         )
         bound = with_watermarks(bound)
         places = rule_places(bound.program)
-        made = compile_rules(bound.program, places, options, shares=share)
+        made = compile_rules(bound.program, places, options, bound.statistics, share)
         refused = list(_refused(made, bound.program, together, strict))
     return Rules(session.spark, bound, made, (*errors, *refused))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +36,13 @@ from neelc.arguments import (
     aggregate,
 )
 from neelc.catalog.catalog import registered_agents
-from neelc.files import CallError
+from neelc.catalog.statistics.file import statistics_in, streams_of
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.files import CallError, decode, read_bytes
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import find, written
 from neelc.ir.node import walk
+from neelc.ir.program import Program
 from neelc.ir.script import CreateStream, HostSelect, Script
 from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
@@ -100,11 +104,15 @@ def sql(
 
 class Session:
     """A Spark session, and the streams and aggregates registered with it. `untrusted`: the texts of all its
-    queries may read only these streams, and those of their call."""
+    queries may read only these streams, and those of their call. `stats`: statistics of the streams, the path
+    of a file or what `Query.statistics` returns."""
 
-    def __init__(self, spark: Frame, *, untrusted: bool = False) -> None:
+    def __init__(
+        self, spark: Frame, *, untrusted: bool = False, stats: str | Mapping[str, object] | None = None
+    ) -> None:
         self.spark = spark
         self.untrusted = untrusted
+        self.stats = stats
         self._streams: dict[str, StreamData] = {}
         self._aggregates: dict[str, UserAggregate] = {}
         self._agents: dict[str, UserAgent] = {}
@@ -263,7 +271,7 @@ class Session:
             bound = with_watermarks(self._bound(text, args or {}, streams, untrusted))
             _refuse_options(bound, options)
             options = replace(options, streaming=bound.is_streaming)
-            compiled = compile_query(bound.program, bound.last, bound.text, options)
+            compiled = compile_query(bound.program, bound.last, bound.text, options, bound.statistics)
         return Query(self.spark, bound, compiled)
 
     def rules(
@@ -406,7 +414,15 @@ class Session:
             check_session(self.spark, program)
         if not program.queries:
             raise CallError("the script has no query")
-        return BoundScript(text, inputs.script, program, all_streams)
+        return BoundScript(text, inputs.script, program, all_streams, _statistics(self.stats, program))
+
+
+def _statistics(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:
+    if stats is None:
+        return Statistics()
+    name = stats if isinstance(stats, str) else "stats"
+    text = decode(read_bytes(Path(stats), stats), stats) if isinstance(stats, str) else json.dumps(stats)
+    return Statistics(*statistics_in(text, name, streams_of(program)))
 
 
 SWITCHES = ("shortcuts", "chunks")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neelc.cli.options import add_inputs, add_statistics, add_streaming
+from neelc.cli.options import add_inputs, add_spark, add_statistics, add_streaming
 from neelc.cli.output import check_target, put
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.files import CallError, read_source
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from neelc.ir.program import Program
 
 DESCRIPTION = """Explain how the queries of a script are executed and why: the chosen plan, the steps that
-led to it, what else was possible and what it would cost, and the automaton of the pattern. Nothing is run."""
+led to it, what else was possible and what it would cost, and the automaton of the pattern. Nothing is run,
+except with --analyze."""
 
 EXAMPLES = """examples:
   neelc explain hospital.neel                     the plan, why, and what bounds its state
@@ -24,6 +25,7 @@ EXAMPLES = """examples:
   neelc explain hospital.neel --mode cost --stats hospital.json
   neelc explain hospital.neel --mode nfa --format mermaid
   neelc explain hospital.neel --streaming
+  neelc explain hospital.neel --analyze           run it: estimated against measured, step by step
   neelc explain hospital.neel -o hospital.html    all of it, to look at in a browser
 """
 
@@ -52,8 +54,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="explain this query, by its name or its place: 1 is the first (may be repeated)",
     )
     add_streaming(parser)
+    parser.add_argument(
+        "--analyze",
+        action="store_true",
+        help="run the query on Spark, the last one if none is named, and show for each step of its plan what "
+        "was estimated and what was measured",
+    )
     add_inputs(parser)
     add_statistics(parser)
+    add_spark(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -66,6 +75,14 @@ def run(options: argparse.Namespace) -> int:
     check_target("explain -o", options.output, options.file)
     kind = options.format or format_of(options.output)
     source = read_source(options.file)
+    if options.analyze:
+        from neelc.cli.analyze import analyze, check_analyze
+
+        check_analyze(options, kind)
+        return analyze(source, kind, options)
+    for name in ("master", "remote", "conf"):
+        if getattr(options, name):
+            raise CallError(f"explain --{name}: a setting of Spark, which runs with --analyze only")
 
     from neelc.cli.options import bound, refuse_unused, statistics_of
     from neelc.explain.host import check_view

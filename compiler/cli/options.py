@@ -25,10 +25,10 @@ from neelc.catalog.inputs import (
     watermark_of,
 )
 from neelc.catalog.readers.text import CSV_OPTIONS
-from neelc.catalog.statistics.file import statistics_in
+from neelc.catalog.statistics.file import statistics_in, streams_of
 from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
-from neelc.cli.output import is_url, refuse_inputs
+from neelc.cli.output import check_target, is_url, refuse_inputs
 from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.names import Identifier, find, written
@@ -94,6 +94,26 @@ def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
         metavar="FILE",
         help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
     )
+
+
+def add_statistics_out(parser: argparse.ArgumentParser) -> None:
+    """Declare `--stats-out`."""
+    parser.add_argument(
+        "--stats-out",
+        metavar="FILE",
+        help="write statistics of the events read and the rows found, for --stats; the source then reads "
+        "all events",
+    )
+
+
+def check_statistics_out(options: argparse.Namespace) -> None:
+    """Refuse a file of statistics that would replace an input, before anything runs."""
+    if options.stats_out == "-":
+        raise CallError("run --stats-out -: statistics are written to a file")
+    if options.stats_out:
+        check_target("run --stats-out", options.stats_out, options.file)
+        if options.output and Path(options.stats_out).resolve() == Path(options.output).resolve():
+            raise CallError(f"run --stats-out {options.stats_out}: the rows go there, too")
 
 
 STRATEGIES = [
@@ -171,6 +191,17 @@ def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="a setting of Spark (may be repeated)",
     )
     return spark
+
+
+def settings_of(texts: Sequence[str]) -> dict[str, str]:
+    """
+    >>> settings_of(["spark.driver.memory=8g"])
+    {'spark.driver.memory': '8g'}
+    """
+    for text in texts:
+        if "=" not in text:
+            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
+    return dict(text.split("=", 1) for text in texts)
 
 
 def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
@@ -365,12 +396,6 @@ def statistics_of(inputs: Inputs, program: Program, stats_file: str | None = Non
         notes = (*notes, *found.notes)
     statistics = Statistics((*from_file, *metadata), notes)
     return Statistics(statistics.known, (*notes, *_unused(statistics, program)))
-
-
-def streams_of(program: Program) -> dict[str, Stream]:
-    """The declared streams, and the named queries that serve as streams, by name."""
-    used = (stream for query in program.queries for stream in query.query.streams)
-    return {stream.name: stream for stream in (*program.streams, *used)}
 
 
 def _from_file(

@@ -54,13 +54,15 @@ def check_page(command: str, output: str | None, script: str) -> None:
 def refuse_inputs(inputs: Inputs, options: argparse.Namespace) -> None:
     """Refuse to write where a script's data, or other files of the call, are read: they would be replaced, or
     read again as data by the next run."""
-    for option, output in (("-o", "output"), ("--report", "report")):
+    for option, output in (("-o", "output"), ("--report", "report"), ("--stats-out", "stats_out")):
         target = getattr(options, output, None)
         if target is None or target == STANDARD:
             continue
         for what, path in _read(inputs, options):
             how = _meets(target, path)
-            if how is not None:
+            # New statistics may take the place of those that the run is planned with.
+            is_renewed = output == "stats_out" and path == options.stats
+            if how is not None and not is_renewed:
                 raise CallError(f"{options.command} {option} {target}: {how} {path}, {what}")
 
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neelc.cli.options import add_inputs, add_spark, add_statistics, add_strategy, add_timezone, refuse_spark
+from neelc.cli.options import (
+    add_inputs,
+    add_spark,
+    add_statistics,
+    add_statistics_out,
+    add_strategy,
+    add_timezone,
+    check_statistics_out,
+    refuse_spark,
+)
 from neelc.cli.output import check_output, format_of
 from neelc.cli.report import add_report, check_report, report_request, write_report
 from neelc.errors import NeelError
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
     from neelc.ir.bound_rows import HostQuery
     from neelc.ir.program import Match, Program
-    from neelc.runtime.reference import Result
+    from neelc.runtime.reference import Result, Tables
     from neelc.source import Source
 
 # How much a run has found, in words.
@@ -113,6 +122,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_timezone(parser)
     add_report(parser)
+    add_statistics_out(parser)
     spark = add_spark(parser)
     spark.add_argument("--ship", action="store_true", help="send the runtime to workers that have no neelc")
     add_strategy(spark)
@@ -129,6 +139,7 @@ def run(options: argparse.Namespace) -> int:
         _refuse_settings_of_spark(options, kind)
     check_output(options.output, kind, options.overwrite)
     check_report(options)
+    check_statistics_out(options)
     source = read_source(options.file)
     from neelc.runtime.values.times import in_zone
 
@@ -172,7 +183,9 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
         tables, failures = read(inputs, program)
         if not failures:
             progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
-            results = execute(inputs, program, tables, positions)
+            needed = program.needed(positions)
+            answers = dict(zip(needed, execute(inputs, program, tables, needed), strict=True))
+            results = [answers[place] for place in positions]
     if failures:
         print(*failures, sep="\n\n", file=sys.stderr)
         return 3
@@ -184,12 +197,29 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     write_report(options.report, page)
+    if options.stats_out:
+        _write_statistics(program, positions, tables, answers, options.stats_out)
     types = missing_types(program, seen_in_tables(program, tables))
     for note in (*types, *unit_notes(inputs, program, tables)):
         print(f"note: {note}", file=sys.stderr)
     summary = counted(*_tally(program, positions, [result for _, result in results]))
     print(f"{summary} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     return 0
+
+
+def _write_statistics(
+    program: Program,
+    positions: Sequence[int],
+    tables: Tables,
+    answers: Mapping[int, tuple[str | None, Result]],
+    path: str,
+) -> None:
+    from neelc.engines.reference_counts import counted_in_tables
+    from neelc.pattern.cost.gathering import query_name, questions, statistics_json
+
+    asked = questions(program, positions)
+    rows = {query_name(program, place): len(result.rows) for place, (_, result) in answers.items()}
+    write_whole(Path(path), statistics_json(asked, counted_in_tables(asked, tables), rows))
 
 
 def _tally(program: Program, positions: Sequence[int], results: Sequence[Result]) -> tuple[RowTally, str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.api.analysis import analysing, check_session, describing
 from neelc.api.errors import run_error
+from neelc.api.gathering import RunObservations, uncounted
 from neelc.api.observed import StreamObservations
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, columns_of, values_of
@@ -32,6 +33,7 @@ from neelc.cli.options import (
     located,
     print_warnings,
     refuse_unused,
+    settings_of,
     statistics_of,
     with_timezone,
 )
@@ -39,10 +41,12 @@ from neelc.cli.output import LINES, as_table, is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
 from neelc.cli.report import SparkReport, report_request, write_report
 from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
+from neelc.engines.spark.observing import observed_script
 from neelc.errors import NeelError
-from neelc.files import CallError, whole_file
+from neelc.files import whole_file, write_whole
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Column, NamedQuery, Program, Stream
+from neelc.pattern.cost.gathering import StreamCounts, query_name, questions, statistics_json
 from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
 
@@ -107,6 +111,7 @@ class RequestedQuery:
 
     named: NamedQuery
     compiled: CompiledScript
+    observed: RunObservations | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,14 @@ class QueryRows:
 
 
 @dataclass(frozen=True)
+class WrittenStatistics:
+    """The text of a file of statistics, and what it lacks."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
@@ -133,6 +146,7 @@ class Job:
     overwrite: bool
     program: Program
     report: SparkReport | None = None
+    statistics_out: str | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
         """The rows of each requested query."""
@@ -141,7 +155,8 @@ class Job:
     def _rows(self, one: RequestedQuery, spark: Any, frames: Mapping[str, Any]) -> QueryRows:
         query = one.named.query
         with analysing(query, self.inputs.source) as bounded:
-            frame = bounded(run_source(one.compiled.source, spark, frames, one.compiled.aggregates))
+            observed = None if one.observed is None else one.observed.by_key
+            frame = bounded(run_source(one.compiled.source, spark, frames, one.compiled.aggregates, observed))
         if not isinstance(query, HostQuery):
             return QueryRows(one.named.name, query.columns, frame, has_starts=has_starts(query))
         frame = _with_texts(frame)
@@ -201,7 +216,8 @@ def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = No
     check_data(inputs, streams)
     drawn = report_request(inputs, program, positions, options)
     report = None if drawn is None else SparkReport(drawn, options_in(options), statistics)
-    return Job(inputs, queries, streams, kind, options.output, options.overwrite, program, report)
+    out = options.stats_out
+    return Job(inputs, queries, streams, kind, options.output, options.overwrite, program, report, out)
 
 
 def run_job(
@@ -248,17 +264,6 @@ def _stoppable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def settings_of(texts: Sequence[str]) -> dict[str, str]:
-    """
-    >>> settings_of(["spark.driver.memory=8g"])
-    {'spark.driver.memory': '8g'}
-    """
-    for text in texts:
-        if "=" not in text:
-            raise CallError(f"--conf {text}: not of the form KEY=VALUE")
-    return dict(text.split("=", 1) for text in texts)
-
-
 def _requested_queries(
     inputs: Inputs,
     program: Program,
@@ -270,7 +275,13 @@ def _requested_queries(
     for at in positions:
         query = program.queries[at]
         compiled = compile_query(program, at, inputs.source, options_in(options), statistics, WAY_OUT)
-        found.append(RequestedQuery(query, compiled))
+        if options.stats_out is None:
+            found.append(RequestedQuery(query, compiled))
+            continue
+        asked = questions(program, positions)
+        read = {name: one for name, one in asked.items() if name in compiled.reads}
+        compiled = observed_script(compiled, read)
+        found.append(RequestedQuery(query, compiled, RunObservations(compiled, read)))
     return tuple(found)
 
 
@@ -296,6 +307,7 @@ def _run(
             frames = frames_of(spark, job.inputs, job.streams, observed)
             tally = _written(job, spark, frames, target, progress)
             notes = tuple(_notes(job, observed))
+            statistics = _statistics(job)
             page = _page(job, spark, frames, progress)
         except Exception as error:
             failure = None if isinstance(error, NeelError) else run_error(error)
@@ -307,7 +319,25 @@ def _run(
             progress.begin("stopping Spark")
     if job.report is not None:
         write_report(job.report.request.path, page)
+    if statistics is not None and job.statistics_out is not None:
+        write_whole(Path(job.statistics_out), statistics.text)
+        notes = (*notes, *statistics.notes)
     return job, tally, seconds, notes
+
+
+def _statistics(job: Job) -> WrittenStatistics | None:
+    """What was counted in passing, if that is asked for: of all requested queries together."""
+    if job.statistics_out is None:
+        return None
+    observed = [(one, one.observed) for one in job.queries if one.observed is not None]
+    asked = {name: question for _, one in observed for name, question in one.asked.items()}
+    counted: dict[str, StreamCounts] = {}
+    rows: dict[str, int] = {}
+    for query, one in observed:
+        counted |= one.streams()
+        rows |= one.rows(query_name(job.program, job.program.queries.index(query.named)))
+    in_order = {name: counted[name] for name in asked if name in counted}
+    return WrittenStatistics(statistics_json(asked, in_order, rows), tuple(uncounted(asked, counted)))
 
 
 def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:

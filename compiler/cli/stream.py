@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.arguments import Options
 from neelc.catalog.inputs import GivenStream, Inputs, Location
-from neelc.cli.options import SETTINGS, add_inputs, add_spark, add_timezone, with_timezone
+from neelc.cli.options import SETTINGS, add_inputs, add_spark, add_timezone, settings_of, with_timezone
 from neelc.cli.output import check_page, is_url
 from neelc.cli.progress import clear_line, write_line
 from neelc.errors import Diagnostic, NeelError
@@ -433,7 +433,6 @@ def _check_bad_records(sources: Iterable[EventSource], options: argparse.Namespa
 def _run(source: Source, options: argparse.Namespace) -> int:
     from neelc.api.connectors import CONSOLE, required, spark_version, with_packages
     from neelc.api.spark_session import NoSpark, session
-    from neelc.cli.run_on_spark import settings_of
 
     requested = [requested_source(text) for text in options.stream]
     with tempfile.TemporaryDirectory(prefix="neelc-") as scratch:

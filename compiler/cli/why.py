@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.catalog.inputs import Inputs
-from neelc.cli.options import TIME_ZONE, add_inputs, add_spark, add_timezone, refuse_spark
+from neelc.cli.options import TIME_ZONE, add_inputs, add_spark, add_timezone, refuse_spark, settings_of
 from neelc.cli.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
 from neelc.explain.report import written_queries
@@ -83,7 +83,6 @@ def run(options: argparse.Namespace) -> int:
         refuse_spark("why", options)
     check_target("why --out", options.output, options.file)
     check_page("why --report", options.report, options.file)
-    from neelc.cli.run_on_spark import settings_of
     from neelc.runtime.values.times import in_zone
 
     # The requested times are read before there is a session.
@@ -181,7 +180,6 @@ def _read_by_spark(
     from neelc.api.spark_session import NoSpark, session
     from neelc.cli.options import check_data, frames_of, with_timezone
     from neelc.cli.progress import Progress
-    from neelc.cli.run_on_spark import settings_of
 
     settings = with_timezone(settings_of(options.conf), options.timezone)
     check_data(inputs, streams)

@@ -464,7 +464,7 @@ def _estimate(estimate: Estimate) -> Record:
         "held": estimate.held,
         "rows_produced": estimate.rows_produced,
         "items": [{"what": item.what, "work": item.work} for item in estimate.items],
-        "steps": [asdict(step) for step in estimate.steps],
+        "steps": [{"what": step.what, "tried": step.tried, "kept": step.kept} for step in estimate.steps],
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier, any_bound, distinct, joined, none, root
+from neelc.runtime.kernels.measuring import StepMeasures
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, groups
 from neelc.runtime.program import (
@@ -288,23 +289,30 @@ def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
 
 
 def matches(
-    program: PatternProgram, events: KernelEvents, most_rows: int = 2_000_000, most_matches: int | None = None
+    program: PatternProgram,
+    events: KernelEvents,
+    most_rows: int = 2_000_000,
+    most_matches: int | None = None,
+    measures: StepMeasures | None = None,
 ) -> Iterator[Piece]:
     """The matches in pieces: the event of each output variable, -1 where it is absent.
 
     About `most_rows` partial matches are held at once, or the candidates of one. More than `most_matches`
-    matches are an error.
+    matches are an error. Steps are counted in `measures`, if it is given.
     """
     check(program)
-    found = _matches(program, events, most_rows)
+    found = _matches(program, events, most_rows, measures)
     if program.furthest is not None:
         found = furthest(found, program, program.furthest, events)
     return _limited(found, events, most_matches)
 
 
-def _matches(program: PatternProgram, events: KernelEvents, most_rows: int) -> Iterator[Piece]:
+def _matches(
+    program: PatternProgram, events: KernelEvents, most_rows: int, measures: StepMeasures | None
+) -> Iterator[Piece]:
     for begin, group, line in groups(events):
-        for piece in searched(KernelSearch(program, group, line, most_rows)):
+        search = KernelSearch(program, group, line, most_rows, measures=measures)
+        for piece in searched(search):
             yield moved(piece, begin)
 
 

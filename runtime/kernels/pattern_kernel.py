@@ -27,6 +27,7 @@ from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import fewest_matches
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
 from neelc.runtime.kernels.matching import Piece, event_of, matches
+from neelc.runtime.kernels.measuring import MEASURED, StepMeasures
 from neelc.runtime.order import SectionProgress, floors, in_order, sections
 from neelc.runtime.program import PatternProgram, registered_folds
 from neelc.runtime.user_calls import UserCall as Call
@@ -42,6 +43,7 @@ from neelc.runtime.worker import (
     WorkerLimits,
     WorkerSearch,
     WorkerState,
+    run,
 )
 
 _BITS = np.int64(1) << np.arange(64)
@@ -52,13 +54,47 @@ def kernel(
     rows_at_once: int = ROWS_AT_ONCE,
     most_matches: int = MOST_MATCHES,
     aggregates: Mapping[str, Function] | None = None,
+    measured: bool = False,
 ) -> BatchFunction:
     """The function that finds the matches of one partition. `aggregates` are the functions of users that
-    conditions call."""
+    conditions call. If it is `measured`, a last row has what its steps did: `measuring.py`."""
     if len(program.roles) > len(_BITS):
         raise ValueError(f"{len(program.roles)} roles do not fit into {len(_BITS)} bits")
-    functions = functions_called([program], aggregates)
-    return pattern_kernel(program, WorkerLimits(rows_at_once, most_matches), functions).function()
+    functions, limits = functions_called([program], aggregates), WorkerLimits(rows_at_once, most_matches)
+    if measured:
+        return partial(_run_measured, program, limits, functions)
+    return pattern_kernel(program, limits, functions).function()
+
+
+def _run_measured(
+    program: PatternProgram, limits: WorkerLimits, functions: Mapping[str, Function], batches: Batches
+) -> Batches:
+    """The results of one partition, and what was done for them."""
+    measures = StepMeasures.of(len(program.steps))
+    schemas: list[pa.Schema] = []
+
+    def noted() -> Batches:
+        for batch in batches:
+            measures.events += batch.num_rows
+            schemas[:] = [batch.schema]
+            yield batch
+
+    yield from map(_with_measured, run(pattern_kernel(program, limits, functions, measures), noted()))
+    for schema in schemas:  # without a row, nothing was done
+        yield _measured_row(output_schema(program, schema), measures)
+
+
+def _with_measured(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows with the column of counts, which they have none of."""
+    schema = batch.schema.append(pa.field(MEASURED, pa.string()))
+    return pa.RecordBatch.from_arrays([*batch.columns, pa.nulls(batch.num_rows, pa.string())], schema=schema)
+
+
+def _measured_row(schema: pa.Schema, measures: StepMeasures) -> pa.RecordBatch:
+    """The row that has the counts, and nothing else."""
+    nothing = [pa.nulls(1, column.type) for column in schema]
+    schema = schema.append(pa.field(MEASURED, pa.string()))
+    return pa.RecordBatch.from_arrays([*nothing, pa.array([measures.to_json()])], schema=schema)
 
 
 def functions_called(
@@ -70,10 +106,14 @@ def functions_called(
 
 
 def pattern_kernel(
-    program: PatternProgram, limits: WorkerLimits, functions: Mapping[str, Function] | None = None
+    program: PatternProgram,
+    limits: WorkerLimits,
+    functions: Mapping[str, Function] | None = None,
+    measures: StepMeasures | None = None,
 ) -> WorkerKernel[SectionProgress, Piece]:
-    """The kernel that finds matches; `functions` are those of users, by name."""
-    begin = partial(_begin, program, functions or {}, limits.most_matches)
+    """The kernel that finds matches; `functions` are those of users, by name. Steps are counted in
+    `measures`, if it is given."""
+    begin = partial(_begin, program, functions or {}, limits.most_matches, measures)
     return WorkerKernel(begin, SectionProgress, limits, context_of(program))
 
 
@@ -81,11 +121,12 @@ def _begin(
     program: PatternProgram,
     functions: Mapping[str, Function],
     most_matches: int | None,
+    measures: StepMeasures | None,
     state: WorkerState[SectionProgress],
     is_last: bool,
 ) -> PatternSearch:
     rows, left = cut(program, state, is_last)
-    return PatternSearch(program, rows, left, functions, most_matches, state.found)
+    return PatternSearch(program, rows, left, functions, most_matches, state.found, measures)
 
 
 def context_of(program: PatternProgram) -> FailureContext:
@@ -201,6 +242,7 @@ class PatternSearch(SectionSearch[SectionProgress, Piece]):
     functions: Mapping[str, Function]
     most_matches: int | None
     found: int
+    measures: StepMeasures | None = None
 
     @cached_property
     def events(self) -> KernelEvents:
@@ -212,7 +254,7 @@ class PatternSearch(SectionSearch[SectionProgress, Piece]):
             return
         fewest, most = fewest_matches(self.program, self.events), self.most_matches
         number = 0 if fewest is None else self.found + fewest.number
-        for piece in in_larger_pieces(matches(self.program, self.events)):
+        for piece in in_larger_pieces(matches(self.program, self.events, measures=self.measures)):
             yield piece
             # Not earlier: callers that need only a few matches, such as `show()` and LIMIT, get them.
             if fewest is not None and most is not None and number > most:

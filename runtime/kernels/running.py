@@ -251,6 +251,7 @@ MANY = 20_000
 
 def run(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier) -> Iterator[Frontier]:
     """The table after all steps, in pieces: each is brought to its end before the next is begun."""
+    measures = search.measures if steps is search.program.steps else None
     # For each step that has begun, its pieces to come. No recursion: an OR may have hundreds of branches.
     pending: list[Iterator[Frontier]] = [iter((frontier,))]
     while pending:
@@ -264,7 +265,8 @@ def run(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Frontier)
             if place == len(steps):
                 yield piece
             else:
-                pending.append(after_step(search, steps[place], piece))
+                pieces = after_step(search, steps[place], piece)
+                pending.append(pieces if measures is None else measures.counted(place, len(piece), pieces))
 
 
 def after_step(search: KernelSearch, step: KernelStep, frontier: Frontier) -> Iterator[Frontier]:

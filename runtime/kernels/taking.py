@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths, part
 from neelc.runtime.kernels.frontier import Frontier, chosen, contains
+from neelc.runtime.kernels.measuring import StepMeasures
 from neelc.runtime.program import (
     ALL,
     LATEST,
@@ -267,6 +268,8 @@ class KernelSearch:
     found: dict[object, Players] = field(default_factory=dict)
     tried: list[int] = field(default_factory=lambda: [0])
     """How many lists were tried."""
+    measures: StepMeasures | None = None
+    """Where the steps of the program are counted, if they are."""
 
     def unowned(self) -> KernelSearch:
         """The same for steps inside Absent and Present."""

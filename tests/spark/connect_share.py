@@ -42,6 +42,7 @@ def main(share: int, strategies: Sequence[str]) -> None:
         found[strategy] = {"answered": asked.answered, "problems": asked.problems}
     found["match_recognize"] = recognized(spark)
     found["notes"] = noticed(spark)
+    found["counted"] = counted(spark)
     spark.stop()
     scratch.cleanup()
     print(json.dumps(found))
@@ -56,6 +57,25 @@ def noticed(spark: SparkSession) -> list[str]:
     assert isinstance(query, neelc.Query)
     assert query.to_df(observe=True).count() == 0
     return list(query.notes())
+
+
+def counted(spark: SparkSession) -> list[object]:
+    """What is counted in a run: events of a stream, rows of a query, and those of a kernel's steps."""
+    from neelc.api.gathering import RunObservations, measures_of
+    from neelc.api.query import run_source
+    from neelc.engines.spark.observing import observed_script
+
+    events = spark.createDataFrame([(n, "AB"[n % 2]) for n in range(8)], "ts BIGINT, kind STRING")
+    session = neelc.Session(spark)
+    session.register("E", events, type="kind", unit="s")
+    query = session.compile("PATTERN SEQ(A a, B b) WITHIN 2 SECONDS RETURN a.ts AS a", strategy="kernel")
+    assert isinstance(query, neelc.Query)
+    assert query.to_df(observe=True).count() == 4
+    observed = RunObservations(observed_script(query.compiled, {}, [2]), {})
+    frame = run_source(observed.compiled.source, spark, {"E": events}, observations=observed.by_key)
+    frame.write.format("noop").mode("overwrite").save()
+    steps = measures_of(observed, 0, 2, {}).steps
+    return [query.statistics(), None if steps is None else steps.rows_out]
 
 
 def recognized(spark: SparkSession) -> list[list[object]]:

@@ -43,6 +43,8 @@ def test_a_share_of_the_cases() -> None:
     assert all("neelc_runtime-" in place for place in found["shipped"]), "it was installed there"
     assert found["match_recognize"] == [[2, 2.0, "{}"]]
     assert found["notes"] == ["no event is of type `Tranfser`; did you mean `Transfer`?"]
+    of_stream = {"events": 8, "seconds": 7.0, "types": {"A": {"events": 4}, "B": {"events": 4}}}
+    assert found["counted"] == [{"streams": {"E": of_stream}, "queries": {"query 1": {"rows": 4}}}, [4, 4]]
     for strategy, least in LEAST.items():
         assert found[strategy]["problems"] == []
         assert found[strategy]["answered"] >= least

@@ -17,7 +17,7 @@ from neelc.catalog.statistics.numbers import KnownStatistic, known
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import find
-from neelc.ir.program import Stream
+from neelc.ir.program import Program, Stream
 from neelc.ir.script import Statistic
 from neelc.syntax import expression
 
@@ -97,6 +97,12 @@ _UNITS = {"RATE": "SECOND", "SPAN": "SECOND"}
 Said = tuple[str, Statistic]
 
 
+def streams_of(program: Program) -> dict[str, Stream]:
+    """The declared streams, and the named queries that serve as streams, by name."""
+    used = (stream for query in program.queries for stream in query.query.streams)
+    return {stream.name: stream for stream in (*program.streams, *used)}
+
+
 def statistics_in(
     text: str, name: str, streams: Mapping[str, Stream]
 ) -> tuple[tuple[KnownStatistic, ...], tuple[str, ...]]:
@@ -105,7 +111,7 @@ def statistics_in(
     Raises `CallError` with a sentence and the place in the file when it is malformed, or says what cannot be.
     """
     reader = _Reader(name)
-    whole = reader.entries("", reader.load(text), ("streams",))
+    whole = reader.entries("", reader.load(text), ("streams", "queries"))
     found: list[KnownStatistic] = []
     notes: list[str] = []
     for key, value in reader.entries("streams", whole.get("streams", {})).items():
@@ -124,6 +130,11 @@ def statistics_in(
             at = next(place for place, statistic in stated if statistic is misfit.statistic)
             reader.fail(at, misfit.message + (f"; {misfit.hint}" if misfit.hint else ""))
         found += known(stream.name, resolved(stream, [statistic for _, statistic in stated]), "file")
+    for name_of_query, rows in reader.queries(whole.get("queries", {})):
+        # What a query has found are the events of those that read it; of the others it is for people.
+        stream_name = find(name_of_query, streams)
+        if stream_name is not None and not any(one.stream == stream_name for one in found):
+            found.append(KnownStatistic(stream_name, "EVENTS", float(rows), "file"))
     return tuple(found), tuple(notes)
 
 
@@ -139,6 +150,17 @@ class _Reader(JsonFile):
             typed = self.entries(at, inner, (*_OF_TYPE, "columns", "selectivities"))
             yield from self._measures(at, typed, _OF_TYPE, name)
             yield from self._inner(at, typed, name)
+
+    def queries(self, value: object) -> Iterator[tuple[str, Decimal]]:
+        """The rows of queries, by name."""
+        for name, inner in self.entries("queries", value).items():
+            at = f"queries.{name}"
+            found = self.entries(at, inner, ("rows",))
+            if "rows" in found:
+                rows = self.number(f"{at}.rows", found["rows"])
+                if rows < 0:
+                    self.fail(f"{at}.rows", f"at least 0, not {rows}")
+                yield name, rows
 
     def _inner(self, place: str, found: Mapping[str, object], type: str | None = None) -> Iterator[Said]:
         for name, value in self.entries(f"{place}.columns", found.get("columns", {})).items():

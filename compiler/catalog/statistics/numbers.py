@@ -31,6 +31,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from neelc.catalog.catalog import is_integer
+from neelc.errors import NeelError
 from neelc.ir.expressions import (
     Attribute,
     Binary,
@@ -99,6 +100,25 @@ def plain_text_of(condition: Expr) -> tuple[str, str] | None:
     return None if names_in(plain) else (next(iter(names)), text_of(plain))
 
 
+def condition_to_state(condition: Expr) -> tuple[str, str] | None:
+    """For a bound condition on one event: its variable, and the text that a file of statistics has for it.
+    None if that would be read as another condition.
+
+    >>> from pattern_examples import query
+    >>> condition_to_state(query("SEQ(A a, B+ b[]) WHERE b[i].x > 1").pattern.where)
+    ('b', 'x > 1')
+    """
+    plain = plain_text_of(condition)
+    if plain is None:
+        return None
+    text = str(transform(transform(condition, _without_variable), _without_casts))
+    try:
+        is_read = text_of(expression(text)) == plain[1]
+    except NeelError:
+        return None
+    return (plain[0], text) if is_read else None
+
+
 def _folded(node: Node) -> str:
     """The text without backticks and capitals, except in strings, and with one spelling of each number."""
     return _TOKEN.sub(_folded_token, str(node))
@@ -117,6 +137,10 @@ def _canonical(node: Node) -> Node | None:
         case Binary(op, left, right) if op in _MIRRORED and _folded(left) > _folded(right):
             return Binary(_MIRRORED[op], right, left)
     return None
+
+
+def _without_casts(node: Node) -> Node | None:
+    return node.operand if isinstance(node, Cast) and node.implicit else None
 
 
 def _without_variable(node: Node) -> Node | None:
@@ -721,7 +745,7 @@ class Statistics:
         plain = plain_text_of(condition) if found is None else None
         if plain is not None:
             variable, text = plain
-            found = members_of(query, _types_of(query, variable), self.knowledge).selectivity(text)
+            found = members_of(query, types_of_variable(query, variable), self.knowledge).selectivity(text)
         return None if found is None else Fact(f"selectivity of {condition}", *found)
 
     def supposing(self, stream: str, events: float) -> Statistics:
@@ -749,7 +773,7 @@ class Statistics:
         return {}
 
 
-def _types_of(query: Match, variable: str) -> Iterator[str]:
+def types_of_variable(query: Match, variable: str) -> Iterator[str]:
     """The types of a variable; several only if branches of an OR share it."""
     for node in walk(query.pattern):
         match node:

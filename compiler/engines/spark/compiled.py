@@ -81,6 +81,10 @@ class CompiledScript:
     strategies: tuple[tuple[str, str], ...]
     aggregates: Mapping[str, Function] = field(default_factory=dict, repr=False)
     """The functions of users that `query` is given."""
+    reads: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The relation that each stream is read by."""
+    results: tuple[tuple[str | None, str], ...] = field(default=(), repr=False)
+    """The queries that are executed, in order: their names, and the relations of their rows."""
 
     @property
     def source(self) -> str:
@@ -129,6 +133,8 @@ def write_script(
         last.columns or (),
         tuple((one.named.name or "", name) for one in queries for name in _strategies(one.plan)),
         _functions_called(relations, [one.named for one in queries]),
+        writer.reads,
+        tuple(writer.results),
     )
 
 
@@ -191,7 +197,7 @@ def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
 class _ScriptWriter:
     """The relations of one query after the other, over these streams. `names` are those of streams, and of
     earlier queries as streams, with the unit and the clock of their times; `rows` are those of earlier
-    queries' results."""
+    queries' results; `reads` are those of streams alone, `results` those of queries, one after the other."""
 
     streaming: bool
     streams: Mapping[str, Stream]
@@ -200,6 +206,8 @@ class _ScriptWriter:
     rows: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
+    reads: dict[str, str] = field(default_factory=dict)
+    results: list[tuple[str | None, str]] = field(default_factory=list)
     taken: set[str] = field(
         default_factory=lambda: {
             "spark",
@@ -207,6 +215,7 @@ class _ScriptWriter:
             "aggregates",
             "aggregated",
             "agents",
+            "observations",
             "kernel",
             "query",
             "F",
@@ -227,6 +236,7 @@ class _ScriptWriter:
         else:
             sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
             self.lets += _relations(plan, sources, self.taken, name, one.as_stream)
+        self.results.append((query, name))
         if query is None:
             return
         if not one.as_stream:
@@ -291,6 +301,7 @@ class _ScriptWriter:
                         self.names[stream.name], SelectColumns(name, tuple(_read_times(stream))), comment
                     )
                 yield from self._with_derived(stream.name)
+                self.reads[stream.name] = self.names[stream.name]
                 if self.streaming and stream.watermark is not None and not stream.watermarked:
                     read, timed = self.names[stream.name], free(f"{name}_timed", self.taken)
                     self.names[stream.name] = timed

@@ -21,6 +21,7 @@ from neelc.engines.spark.relations import (
     KernelOnStream,
     Let,
     LookUp,
+    Observed,
     Read,
     Relation,
     Relations,
@@ -138,7 +139,7 @@ from __future__ import annotations
 
 from collections.abc import {mapping}
 
-from pyspark.sql import DataFrame, SparkSession{functions}
+from pyspark.sql import DataFrame, {observation}SparkSession{functions}
 {runtime}
 '''
 GIVEN = """
@@ -184,17 +185,12 @@ AGGREGATING = ("neelc.runtime.user_calls", "aggregated")
 GIVEN_AGENTS = """
 `agents` maps the names of agents to functions of DataFrames that give one: {names}; and those of
 aggregates to theirs."""
-SIGNATURE = "def query(spark: SparkSession, streams: Mapping[str, DataFrame]) -> DataFrame:"
-SIGNATURE_WITH_AGGREGATES = """def query(
-    spark: SparkSession,
-    streams: Mapping[str, DataFrame],
-    aggregates: Mapping[str, Callable[[list[object]], object]],
-) -> DataFrame:"""
-SIGNATURE_WITH_AGENTS = """def query(
-    spark: SparkSession,
-    streams: Mapping[str, DataFrame],
-    agents: Mapping[str, Callable[..., Any]],
-) -> DataFrame:"""
+GIVEN_OBSERVATIONS = """
+`observations` has an observation of Spark's for each of: {names}."""
+PARAMETERS = ("spark: SparkSession", "streams: Mapping[str, DataFrame]")
+AGGREGATES = "aggregates: Mapping[str, Callable[[list[object]], object]]"
+AGENTS = "agents: Mapping[str, Callable[..., Any]]"
+OBSERVATIONS = "observations: Mapping[str, Observation]"
 
 
 def python_source(relations: Relations, title: str) -> str:
@@ -216,16 +212,31 @@ def python_source(relations: Relations, title: str) -> str:
     names, agents = relations.functions, relations.agents
     given = GIVEN.format(names=", ".join(names)) if names else ""
     given += GIVEN_AGENTS.format(names=", ".join(agents)) if agents else ""
+    observed = relations.observations
+    given += GIVEN_OBSERVATIONS.format(names=_plain(", ".join(observed))) if observed else ""
     mapping = "Callable, Mapping" if names or agents else "Mapping"
     if agents:
         mapping += "\nfrom typing import Any"
         body = f"aggregates = agents\n{body}" if names else body
     header = HEADER.format(
-        title=_plain(title), given=given, mapping=mapping, functions=functions, runtime=runtime
+        title=_plain(title),
+        given=given,
+        mapping=mapping,
+        observation="Observation, " if observed else "",
+        functions=functions,
+        runtime=runtime,
     )
-    signature = SIGNATURE_WITH_AGENTS if agents else SIGNATURE_WITH_AGGREGATES if names else SIGNATURE
+    own = [AGENTS] if agents else [AGGREGATES] if names else []
+    signature = _signature([*PARAMETERS, *own, *([OBSERVATIONS] if observed else [])])
     last = relations.lets[-1].name
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
+
+
+def _signature(parameters: list[str]) -> str:
+    flat = f"def query({', '.join(parameters)}) -> DataFrame:"
+    if len(flat) <= WIDTH:
+        return flat
+    return "def query(\n" + "".join(f"    {one},\n" for one in parameters) + ") -> DataFrame:"
 
 
 def _imports(programs: list[AnyProgram | StreamedProgram], others: list[tuple[str, str]]) -> str:
@@ -350,6 +361,12 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield f"agents[{_string(agent)}]({', '.join(sources)})"
         case SparkQuery():
             yield _spark_query(relation)
+        case Observed(source, key, items, dropped):
+            yield source
+            yield _call("observe", (f"observations[{_string(key)}]", *_columns(items)))
+            if dropped is not None:
+                yield _call("where", [quoted(f"{identifier(dropped)} IS NULL")])
+                yield f".drop({_string(dropped)})"
         case KernelOnStream():
             yield from _on_stream(relation, name)
         case WatermarkCheck(source, column):
@@ -383,6 +400,7 @@ def _kernel(relation: Kernel, name: str) -> str:
     given = "" if relation.most_matches is None else f", most_matches={relation.most_matches}"
     given += ", aggregates=aggregates" if functions_of(program) else ""
     given += f", time_zone={TIME_ZONE}" if isinstance(program, RowProgram) and program.zoned else ""
+    given += ", measured=True" if relation.measured else ""
     _, run = RUNNERS[type(program)]
     return f"{run}({_constant(name)}{given})"
 

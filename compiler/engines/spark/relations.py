@@ -132,6 +132,19 @@ class Kernel:
     program: AnyProgram
     schema: str
     most_matches: int | None = None
+    measured: bool = False
+    """Whether its steps are counted: then there are rows that have only the column `MEASURED`."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A relation whose rows Spark aggregates in passing, for the observation of this `key`. `dropped` is a
+    column that rows for the observation have alone: neither the column nor these rows are in the result."""
+
+    source: str
+    key: str
+    items: Items
+    dropped: str | None = None
 
 
 @dataclass(frozen=True)
@@ -209,6 +222,7 @@ Relation = (
     | AggregateRows
     | Sorted
     | Kernel
+    | Observed
     | KernelOnStream
     | Watermark
     | WatermarkCheck
@@ -217,7 +231,9 @@ Relation = (
 )
 
 
-IN_PYTHON = Kernel | KernelOnStream | Watermark | WatermarkCheck | CalledFunctions | SparkQuery | AgentCall
+IN_PYTHON = (
+    Observed | Kernel | KernelOnStream | Watermark | WatermarkCheck | CalledFunctions | SparkQuery | AgentCall
+)
 """Relations that SQL has no words for."""
 
 
@@ -251,6 +267,11 @@ class Relations:
         """The names of users' agents that it calls."""
         calls = (let.relation for let in self.lets if isinstance(let.relation, AgentCall))
         return tuple(dict.fromkeys(call.agent for call in calls))
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """The keys of what is observed."""
+        return tuple(let.relation.key for let in self.lets if isinstance(let.relation, Observed))
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ def _comment(request: ScanRequest, stream: Stream) -> str:
 
 
 def _scan(request: ScanRequest, stream: Stream, sources: StreamRelations) -> SelectColumns:
-    on = _Events(request, stream, sources)
+    on = _Events(stream, sources, request)
     having = ["start IS NOT NULL"]
     if request.lasting:
         having.append("start <= `end`")
@@ -175,12 +175,69 @@ def member_test(stream: Stream, members: Sequence[Member]) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Events:
-    """The columns of one stream's events."""
+class StreamColumns:
+    """What conditions read of one stream's events: its columns, as Spark SQL."""
 
-    request: ScanRequest
     stream: Stream
     sources: StreamRelations
+
+    def is_member(self, members: list[Member]) -> str | None:
+        """The condition that an event is of one of these types; None if all events are."""
+        return member_test(self.stream, members)
+
+    def sql(self, expression: Expr, variable: EventName) -> str:
+        return sql(renamed(expression, variable, EVENT), self._reference)
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        return {written(column.name): column for column in self.stream.columns}
+
+    def _reference(self, node: Expr) -> str | None:
+        match node:
+            case Attribute(Variable(), name, type):
+                columns = self._columns
+                column = name if name in columns else find(name, columns)
+                if column is None:
+                    return f"CAST(NULL AS {spark_type(type)})"
+                return _as_type(identifier(columns[column].name), columns[column].type, type)
+            case EventTime(Variable(), name, type):
+                is_start = bare(name).lower() == "ts"
+                column_name = self.stream.start if is_start else self._last
+                if self.stream.query is not None:
+                    unit = None if type in DATETIMES else self.stream.unit
+                    own = self.sources.units[self.stream.query]
+                    clock = Clock(type, unit)
+                    if self.sources.is_zoned(self.stream.query, clock):
+                        clock = self.sources.clocks[self.stream.query]
+                    shown = _as_type(as_time(self._number(column_name), own, clock), clock.type, type)
+                    if self._is_open(column_name):
+                        return f"IF({number_of(column_name)} = {FOREVER}L, NULL, {shown})"
+                    return shown
+                return _as_type(identifier(column_name), self._type(column_name), type)
+        return None
+
+    @property
+    def _last(self) -> str:
+        """The column with the end of events, or with the latest time that is possible."""
+        return self.stream.latest or self.stream.end or self.stream.start
+
+    def _is_open(self, name: str) -> bool:
+        """Whether a column has the first instant at which an event is no longer valid; it may have none."""
+        return self.stream.half_open and name == self.stream.end
+
+    def _number(self, name: str) -> str:
+        """A time of a query's result, in its own unit: of the end the last instant."""
+        return f"({number_of(name)} - 1L)" if self._is_open(name) else number_of(name)
+
+    def _type(self, name: str) -> DataType:
+        return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
+
+
+@dataclass(frozen=True)
+class _Events(StreamColumns):
+    """The columns of one stream's events that are requested."""
+
+    request: ScanRequest
 
     def items(self) -> Iterator[tuple[str, str]]:
         yield self._time(self.stream.start), "start"
@@ -191,14 +248,6 @@ class _Events:
         for column in self.request.columns:
             yield self._column(column), column.name
 
-    @property
-    def _last(self) -> str:
-        """The column with the end of events, or with the latest time that is possible."""
-        return self.stream.latest or self.stream.end or self.stream.start
-
-    def _is_member(self, members: list[Member]) -> str | None:
-        return member_test(self.stream, members)
-
     def _roles(self, word: int) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
         own = [role for role in self._own if role in self._words[word]]
@@ -207,7 +256,7 @@ class _Events:
         if not members:
             return "0"
         if any(member.value is None or is_quoted(member.value) for member in members):
-            return " + ".join(self._role(role, self._is_member(self._members_of(role.type))) for role in own)
+            return " + ".join(self._role(role, self.is_member(self._members_of(role.type))) for role in own)
         types = dict.fromkeys((member.value or "").casefold() for member in members)
         whens = [f"WHEN {literal(type, STRING)} THEN {self._roles_of(type, own)}" for type in types]
         return f"CASE lower({identifier(self.stream.type_column or '')}) {' '.join(whens)} ELSE 0 END"
@@ -263,7 +312,7 @@ class _Events:
     def where(self) -> str | None:
         """The condition that an event is of one of the pattern's types, and can play a role at all."""
         members = _members(self.request, self.stream)
-        tests = (self._may_be(members), self._is_member(members), *self._common, self._compared())
+        tests = (self._may_be(members), self.is_member(members), *self._common, self._compared())
         distinct = dict.fromkeys(test for test in tests if test)
         return " AND ".join(f"({test})" if " OR " in test else test for test in distinct) or None
 
@@ -327,7 +376,7 @@ class _Events:
         for term, types in key.terms:
             members = [member for type in types for member in self._members_of(type)]
             if members:
-                branches.append((self._is_member(members), self._normal(self.sql(term, EVENT), key.type)))
+                branches.append((self.is_member(members), self._normal(self.sql(term, EVENT), key.type)))
         if not branches and self.request.everything and len(key.terms) == 1:
             return self._normal(self.sql(key.terms[0][0], EVENT), key.type)
         if not branches:
@@ -340,48 +389,6 @@ class _Events:
     def _normal(self, text: str, type: DataType) -> str:
         """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
         return f"nanvl({text} + 0.0D, double('NaN'))" if type in (FLOAT, DOUBLE) else text
-
-    def sql(self, expression: Expr, variable: EventName) -> str:
-        return sql(renamed(expression, variable, EVENT), self._reference)
-
-    @cached_property
-    def _columns(self) -> dict[str, Column]:
-        return {written(column.name): column for column in self.stream.columns}
-
-    def _reference(self, node: Expr) -> str | None:
-        match node:
-            case Attribute(Variable(), name, type):
-                columns = self._columns
-                column = name if name in columns else find(name, columns)
-                if column is None:
-                    return f"CAST(NULL AS {spark_type(type)})"
-                return _as_type(identifier(columns[column].name), columns[column].type, type)
-            case EventTime(Variable(), name, type):
-                is_start = bare(name).lower() == "ts"
-                column_name = self.stream.start if is_start else self._last
-                if self.stream.query is not None:
-                    unit = None if type in DATETIMES else self.stream.unit
-                    own = self.sources.units[self.stream.query]
-                    clock = Clock(type, unit)
-                    if self.sources.is_zoned(self.stream.query, clock):
-                        clock = self.sources.clocks[self.stream.query]
-                    shown = _as_type(as_time(self._number(column_name), own, clock), clock.type, type)
-                    if self._is_open(column_name):
-                        return f"IF({number_of(column_name)} = {FOREVER}L, NULL, {shown})"
-                    return shown
-                return _as_type(identifier(column_name), self._type(column_name), type)
-        return None
-
-    def _is_open(self, name: str) -> bool:
-        """Whether a column has the first instant at which an event is no longer valid; it may have none."""
-        return self.stream.half_open and name == self.stream.end
-
-    def _number(self, name: str) -> str:
-        """A time of a query's result, in its own unit: of the end the last instant."""
-        return f"({number_of(name)} - 1L)" if self._is_open(name) else number_of(name)
-
-    def _type(self, name: str) -> DataType:
-        return next((column.type for column in self.stream.columns if column.name == name), BIGINT)
 
     def _time(self, name: str) -> str:
         clock = self.request.query.clock

@@ -22,6 +22,7 @@ from neelc.pattern.analysis.absent import is_impossible
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.cost import ledger as w
 from neelc.pattern.cost.growth import (
+    CHECK,
     EXTEND,
     ConditionEffect,
     CostRegion,
@@ -322,7 +323,9 @@ class RunGrowth(Growth):
                 alive = start.times(chance)
             is_last = place == len(steps) - 1
             alive = alive.times(self._elements(part, count, is_last))
-            self.steps.append(GrowthStep(EXTEND, str(part), tried, alive, effect.comparisons))
+            self.steps.append(
+                GrowthStep(EXTEND, str(part), tried, alive, effect.comparisons, variables=targets(part))
+            )
             region.necessary.append(count)
         return alive
 
@@ -387,11 +390,14 @@ HOPELESS = 1e12
 
 @dataclass(frozen=True)
 class StepCount:
-    """A step of the search: how many bindings it looks at, and how many it keeps, in the whole input."""
+    """A step of the search: how many bindings it looks at, and how many it keeps, in the whole input. It
+    binds `variables`, or `checks` whether events for them exist."""
 
     what: str
     tried: float
     kept: float
+    variables: tuple[str, ...] = ()
+    checks: bool = False
 
 
 @dataclass(frozen=True)
@@ -488,7 +494,13 @@ def assembled(
         facts=setting.ledger.facts,
         held=sum(step.kept.number for step in written),
         steps=tuple(
-            StepCount(step.what, setting.occurrences(step.tried), setting.occurrences(step.kept))
+            StepCount(
+                step.what,
+                setting.occurrences(step.tried),
+                setting.occurrences(step.kept),
+                step.variables,
+                step.kind == CHECK,
+            )
             for step in steps
         ),
     )

@@ -343,6 +343,7 @@ class GrowthStep:
     """`tried` bindings of one window cost `comparisons` each and `work` besides, and `kept` of them are good.
 
     EXTEND binds another event; CHECK checks whether an event exists, or does not, as EXISTS and `!` require.
+    `variables` are those that are bound, or looked for.
     """
 
     kind: str
@@ -351,6 +352,7 @@ class GrowthStep:
     kept: BindingCount
     comparisons: float = 0.0
     work: float = 0.0
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -483,7 +485,10 @@ class Growth:
             tried = ways.plus(region.log)
             region.log += logarithm(share)
             kept = ways.plus(region.log)
-            self.steps.append(GrowthStep(CHECK, str(part), at.total(tried), at.total(kept), work=work))
+            sought = tuple(declared(part))
+            self.steps.append(
+                GrowthStep(CHECK, str(part), at.total(tried), at.total(kept), work=work, variables=sought)
+            )
         return PartGrowth(ways.plus(region.log), unchecked)
 
     def part(self, region: CostRegion, part: p.Pattern, at: PartPosition) -> BindingCount:
@@ -546,14 +551,14 @@ class Growth:
             alone = Gap(at.span, max(1.0, at.pieces)).average(lambda gap: exp(-min(700.0, count * gap)))
             effect = replace(effect, once=replace(effect.once, after=effect.once.after + logarithm(alone)))
         tried = at.total(NOTHING.plus(region.log)) if latest else None
-        self._extend(region, str(part), own, effect, at, tried)
+        self._extend(region, part, own, effect, at, tried)
         region.necessary.append(count)
         return own
 
     def _extend(
         self,
         region: CostRegion,
-        what: str,
+        part: p.Event,
         own: BindingCount,
         effect: ConditionEffect,
         at: PartPosition,
@@ -562,7 +567,8 @@ class Growth:
         seen = at.total(own.plus(region.log + effect.once.before)) if tried is None else tried
         region.log += effect.once.both
         kept = at.total(own.plus(region.log))
-        self.steps.append(GrowthStep(EXTEND, what, seen, kept, effect.comparisons))
+        step = GrowthStep(EXTEND, str(part), seen, kept, effect.comparisons, variables=targets(part))
+        self.steps.append(step)
 
     def _check_conditions(
         self, region: CostRegion, effect: ConditionEffect, what: str, ways: BindingCount, at: PartPosition
@@ -586,8 +592,9 @@ class Growth:
             seen = kept = NOTHING.times(present)
         tried = at.total(seen.plus(region.log + effect.once.before))
         region.log += effect.once.both
+        left = at.total(kept.plus(region.log))
         self.steps.append(
-            GrowthStep(EXTEND, str(part), tried, at.total(kept.plus(region.log)), effect.comparisons)
+            GrowthStep(EXTEND, str(part), tried, left, effect.comparisons, variables=targets(part))
         )
         if part.least > 0:
             region.necessary.append(one.plus(effect.each.both).number)

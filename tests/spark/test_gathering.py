@@ -1,0 +1,228 @@
+"""`neelc run --stats-out` on Spark: the counts of the reference, without a job or a scan of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from asked_cases import CASES, PATHS
+from asked_cases import questions as questions_of
+from command_line import Here
+from on_spark import Asking, Question, answered, clock, configured, frames
+
+from neelc.api.gathering import RunObservations, measures_of
+from neelc.api.query import run_source
+from neelc.engines.reference_counts import counted_in_tables
+from neelc.engines.spark.observing import observed_script
+from neelc.errors import NeelError
+from neelc.explain.analysis import roles_of
+from neelc.pattern.cost.gathering import questions
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import PlannedQuery, plan_program, write_program
+from neelc.tools import cases
+from neelc.tools.cases.run import compare
+
+PATTERNS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY sym FROM 'trades.csv';
+CREATE QUERY up AS PATTERN SEQ(A a, !`N` n, B+ b[]) WHERE [id] AND a.price > 10 AND b[i].price > 12
+  WITHIN 10 SECONDS RETURN a.ts AS a;
+PATTERN SEQ(up u, c c) WHERE c.price IS NOT NULL WITHIN 10 SECONDS RETURN u.a AS a;
+"""
+PAIRS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts UNIT SECONDS TYPE BY sym FROM 'trades.csv';
+PATTERN SEQ(A a, B b) WHERE a.id = b.id AND a.price < 5 WITHIN 50 SECONDS RETURN a.ts AS a, b.ts AS b;
+"""
+LASTING = """CREATE STREAM spans (ts BIGINT, till BIGINT, sym STRING)
+  TIMESTAMP BY ts END BY till TYPE BY sym FROM 'spans.csv';
+PATTERN SEQ(A a, B b) WHERE a.te - a.ts < 5 WITHIN 50 MILLISECONDS RETURN a.ts AS a, b.ts AS b;
+"""
+DATED = """CREATE STREAM days (day DATE, kind STRING) TIMESTAMP BY day TYPE BY kind FROM 'days.csv';
+PATTERN SEQ(A a, B b) WITHIN 3 DAYS RETURN a.day AS a;
+"""
+FORMATTED = """CREATE STREAM times (at TIMESTAMP, kind STRING)
+  TIMESTAMP BY at FORMAT 'dd/MM/yyyy HH:mm' TYPE BY kind FROM 'times.csv';
+PATTERN SEQ(A a, B b) WITHIN 3 DAYS RETURN a.at AS a;
+"""
+ROWS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts TYPE BY sym FROM 'trades.csv';
+SELECT * FROM trades MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(D.ts) AS start ONE ROW PER MATCH
+  PATTERN (D U) DEFINE U AS U.price > D.price);
+"""
+SELECTS = """CREATE STREAM trades (ts BIGINT, sym STRING, id BIGINT, price DOUBLE)
+  TIMESTAMP BY ts FROM 'trades.csv';
+SELECT t.id FROM trades WINDOW(TIME 5 MILLISECONDS) t WHERE t.price > 20;
+"""
+
+
+PRICES = ("", 7, 9, 15, 25)
+
+
+def rows(count: int = 400) -> str:
+    draw = Random(3)
+    lines = (
+        (draw.choice(["", *[time] * 20]), draw.choice("AaBBcCNn"), draw.randrange(9), draw.choice(PRICES))
+        for time in range(0, 200 * count, 200)
+    )
+    return "\n".join(["ts,sym,id,price", *(",".join(map(str, line)) for line in lines), ""])
+
+
+@pytest.fixture
+def neelc(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Here:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
+    monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
+    here = Here(tmp_path, capsys)
+    here.write("trades.csv", rows())
+    here.write("spans.csv", "ts,till,sym\n0,9,A\n1,3,A\n20,20,B\n900,30,B\n40,,A\n,50,A\n")
+    here.write("days.csv", "day,kind\n2024-01-01,A\n2024-01-04,B\n2024-02-01,C\n")
+    here.write("times.csv", "at,kind\n01/02/2024 10:00,A\n01/02/2024 10:01,b\n,B\n02/02/2024 10:00,B\n")
+    return here
+
+
+def gathered(neelc: Here, script: str, *more: str) -> tuple[dict[str, Any], str]:
+    neelc.write("script.neel", script)
+    done = neelc("run", "script.neel", "--stats-out", "stats.json", *more)
+    assert done.status == 0, done.err
+    return json.loads(neelc.read("stats.json")), done.err
+
+
+@pytest.mark.parametrize(
+    ("script", "more"),
+    [
+        (PATTERNS, ()),
+        (PATTERNS, ("--query", "up")),
+        (
+            PATTERNS.replace("PATTERN SEQ(up", "CREATE QUERY x AS PATTERN SEQ(up"),
+            ("--query", "up", "--query", "x"),
+        ),
+        (PAIRS, ("--strategy", "join")),
+        (PAIRS, ("--strategy", "kernel")),
+        (LASTING, ()),
+        (DATED, ()),
+        (FORMATTED, ()),
+        (ROWS, ()),
+        (SELECTS, ()),
+    ],
+)
+def test_spark_counts_what_the_reference_counts(script: str, more: tuple[str, ...], neelc: Here) -> None:
+    found, said = gathered(neelc, script, *more)
+    assert "note:" not in said
+    if "--strategy" in more:
+        more = ()
+    expected, _ = gathered(neelc, script, *more, "--engine", "reference")
+    assert found == expected
+    assert neelc("explain", "script.neel", "--stats", "stats.json").status == 0
+
+
+def test_no_job_is_added(spark: Any, neelc: Here) -> None:
+    """Jobs of a run that writes Parquet: one action, with statistics or without."""
+    neelc.write("script.neel", PATTERNS)
+    spark.sparkContext.setJobGroup("plain", "")
+    assert neelc("run", "script.neel", "--out", "plain.parquet").status == 0
+    spark.sparkContext.setJobGroup("counted", "")
+    assert neelc("run", "script.neel", "--out", "counted.parquet", "--stats-out", "s.json").status == 0
+    tracker = spark.sparkContext.statusTracker()
+    plain, counted = (len(tracker.getJobIdsForGroup(name)) for name in ("plain", "counted"))
+    assert 0 < counted <= plain
+
+
+def test_statistics_that_the_run_is_planned_with_are_renewed(neelc: Here) -> None:
+    neelc.write("stats.json", '{"streams": {"trades": {"events": 5}}}')
+    found, _ = gathered(neelc, PATTERNS, "--stats", "stats.json")
+    assert found["streams"]["trades"]["events"] > 300
+
+
+def test_nothing_is_written_where_the_run_fails(neelc: Here) -> None:
+    neelc.write("script.neel", PATTERNS)
+    neelc.write("stats.json", "before")
+    neelc.write("trades.csv", rows().replace("\n400,", "\nnone,"))
+    assert neelc("run", "script.neel", "--stats-out", "stats.json").status == 3
+    assert neelc.read("stats.json") == "before"
+
+
+def test_statistics_in_python(spark: Any, tmp_path: Path) -> None:
+    import neelc
+
+    events = spark.createDataFrame(
+        [(n, "AB"[n % 2], n % 5, float(n)) for n in range(100)], "ts BIGINT, kind STRING, id INT, x DOUBLE"
+    )
+    text = "PATTERN SEQ(A a, B b) WHERE [id] AND a.x < 50 WITHIN 10 MILLISECONDS RETURN a.ts AS a, b.ts AS b"
+    session = neelc.Session(spark)
+    session.register("S", events, timestamp="ts", type="kind", unit="ms")
+    query = session.compile(text)
+    with pytest.raises(ValueError, match=r"nothing is observed: statistics\(\) is for to_df\(observe=True\)"):
+        query.statistics()
+    frame = query.to_df(observe=True)
+    with pytest.raises(ValueError, match="no action has read all events yet"):
+        query.statistics()
+    rows = frame.count()
+    found = query.statistics()
+    assert found == {
+        "streams": {
+            "S": {
+                "events": 100,
+                "seconds": 0.099,
+                "types": {"A": {"events": 50, "selectivities": {"x < 50": 0.5}}, "B": {"events": 50}},
+                "columns": {"id": {"distinct": 5, "nulls": 0.0}},
+            }
+        },
+        "queries": {"query 1": {"rows": rows}},
+    }
+    (tmp_path / "stats.json").write_text(json.dumps(found))
+    for stats in (found, str(tmp_path / "stats.json")):
+        informed = neelc.Session(spark, stats=stats)
+        informed.register("S", events, timestamp="ts", type="kind", unit="ms")
+        assert "about 75 rows" in str(informed.explain(text)) and "*" in str(session.explain(text))
+        assert informed.compile(text).to_df().count() == rows
+
+
+SHARE = 12
+"""One case of so many."""
+
+
+def test_cases_are_counted_as_by_the_reference(spark: Any) -> None:
+    """Everything that can be observed is, and the rows are still those that the cases expect."""
+    found = list(observed_cases(spark, PATHS[::SHARE]))
+    assert len(found) > 20
+    assert [problem for problem in found if problem] == []
+
+
+def observed_cases(spark: Any, paths: Sequence[Path]) -> Iterator[str]:
+    """What is wrong with each case, or nothing."""
+    asking = Asking()
+    with configured(spark, asking):
+        for one in questions_of(paths):
+            try:
+                planned = plan_program(one.program)
+            except (UnsupportedQuery, NeelError):
+                continue
+            with clock(spark, one.zone):
+                yield _observed_problem(spark, one, planned, asking)
+
+
+def _observed_problem(spark: Any, one: Question, planned: list[PlannedQuery], asking: Asking) -> str:
+    asked = questions(one.program, [len(one.program.queries) - 1])
+    script = observed_script(write_program(planned), asked, [len(roles_of(query)) for query in planned])
+    observed = RunObservations(script, asked)
+    given = frames(spark, one, asking)
+    frame = run_source(script.source, spark, given, script.aggregates, observed.by_key)
+    ((_, result),) = answered([(one, frame)])
+    if isinstance(result, str):
+        return "" if "NEEL5070" in result else f"{one.name}: {result}"
+    counted, expected = observed.streams(), counted_in_tables(asked, one.tables)
+    if counted != expected:
+        return f"{one.name}: {counted} instead of {expected}"
+    if observed.rows("last")[one.program.queries[-1].name or "last"] != len(result.rows):
+        return f"{one.name}: {observed.rows('last')} instead of {len(result.rows)} rows"
+    outcome = compare(cases.load(CASES / one.name).expected, result)
+    steps = [measures_of(observed, n, len(roles_of(q)), counted).steps for n, q in enumerate(planned)]
+    lengths = [len(step.rows_out) for step in steps if step is not None]
+    assert all(lengths), f"{one.name}: a kernel without steps"
+    return "" if outcome.passed else f"{one.name}: {outcome.diff}"
