@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.algebra.plan.network import NetworkPlan, QueryPlan
+from neelc.algebra.plan.network import NetworkPlan, QueryPlan, with_shared_filters
 from neelc.engines.spark.algebra import algebra_relations
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
-from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns
+from neelc.engines.spark.relations import Let, Read, Relations, SelectColumns, without_repetitions
 from neelc.engines.spark.scans import StreamRelations, by_format, csv_options, free, value_of, variable_name
 from neelc.engines.spark.sql_source import plan_json, plan_text, sql_text
 from neelc.engines.spark.windows import window_relations
@@ -77,6 +77,8 @@ def write_script(
 ) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
     over streams without end; as a `network`, if one operator runs all queries."""
+    shared = with_shared_filters([one.plan for one in queries])
+    queries = [replace(one, plan=plan) for one, plan in zip(queries, shared, strict=True)]
     writer = _ScriptWriter(streaming)
     if network is not None:
         writer.add_network(network, queries[-1].plan)
@@ -84,7 +86,7 @@ def write_script(
         for one in queries:
             writer.add(one, is_last=one is queries[-1])
     last = queries[-1].named.query
-    relations = Relations(tuple(writer.lets))
+    relations = Relations(tuple(writer.lets if streaming else without_repetitions(writer.lets)))
     return CompiledScript(
         relations,
         str(last) if isinstance(last, Algebra) else last.title,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.algebra.plan.aggregates import Pivot
-from neelc.algebra.plan.network import ExtendedFilter
+from neelc.algebra.plan.aggregates import ExtendedFilter
 from neelc.algebra.plan.sequential import SequentialPlan, without_spans
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
@@ -174,8 +173,8 @@ def emit_extended_filter(
     pivot, operator, count = planned.pivot, planned.matchers[0], len(planned.matchers)
     own = {name: column for (_, name), column in stage.columns.items()}
     keys = [identifier(own[name]) for name in operator.clause.partition]
-    pivots = _pivots(emitting, pivot, stage, keys, own)
-    bucket = floor_divided("e.start", pivot.reach)
+    pivots = _pivots(emitting, planned, stage, keys, own)
+    bucket = floor_divided("e.start", planned.reach)
     same = [f"e.{key} <=> p.key_{number}" for number, key in enumerate(keys)]
     name = emitting.let(
         "candidates",
@@ -189,14 +188,20 @@ def emit_extended_filter(
 
 
 def _pivots(
-    emitting: RelationBuilder, pivot: Pivot, stage: EventRelation, keys: Sequence[str], own: dict[str, str]
+    emitting: RelationBuilder,
+    planned: ExtendedFilter,
+    stage: EventRelation,
+    keys: Sequence[str],
+    own: dict[str, str],
 ) -> str:
+    pivot = planned.pivot
+
     def refs(node: Expr) -> str | None:
         return identifier(own[bare(node.name)]) if isinstance(node, Attribute) else None
 
     tests = [sql(one, refs) for one in pivot.conditions]
     where = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
-    bucket = floor_divided("start", pivot.reach)
+    bucket = floor_divided("start", planned.reach)
     items: Items = (
         *((key, f"key_{number}") for number, key in enumerate(keys)),
         (f"explode(sequence({bucket} - 1L, {bucket} + 1L))", "bucket"),
