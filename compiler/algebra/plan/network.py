@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.algebra.cost.order import join_order
-from neelc.algebra.plan.aggregates import (
-    AggregatorPlan,
-    ExtendedFilter,
-    aggregator_plan,
-    extended_filter,
-    shared_filters,
-)
+from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
+from neelc.algebra.plan.extended_filter import ExtendedFilter, extended_filter, shared_filters
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
 from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, whole_network, with_relations_first
 from neelc.arguments import BUCKETS, ExecutionStrategy
@@ -28,9 +23,9 @@ from neelc.rows.plan.plan import HostPlan
 @dataclass(frozen=True)
 class NetworkPlan:
     """A network, with what was decided for its operators: the places of a correlator's inputs in the order in
-    which they are joined, and the programs of aggregators and matchers. `chunked`: groups are cut into chunks
-    of time; `most_matches` is what one task may find. Over streams without end it is `streamed`, in so many
-    `buckets`."""
+    which they are joined, the programs of aggregators and matchers, and `filters` in front of matchers, which
+    are written where they pay. `chunked`: groups are cut into chunks of time; `most_matches` is what one task
+    may find. Over streams without end it is `streamed`, in so many `buckets`."""
 
     query: Algebra
     root: Operator
@@ -52,7 +47,8 @@ class NetworkPlan:
         for places in self.orders.values():
             yield f"inputs joined in the order {', '.join(str(place + 1) for place in places)}"
         for one in dict.fromkeys(self.filters.values()):
-            yield f"events near one that emits {one.pivot.symbol}"
+            if one.pays:
+                yield f"events near one that emits {one.pivot.symbol}"
 
 
 QueryPlan = StrategyPlan | NetworkPlan | HostPlan
@@ -77,7 +73,7 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         _orders(root, statistics),
         {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
         planned,
-        _filters(matchers, unit, statistics),
+        _filters(planned, unit, statistics),
         bool(options.chunks),
         options.most_matches,
     )
@@ -117,11 +113,10 @@ def _inputs_first(operator: Operator) -> Iterator[Operator]:
 
 
 def _filters(
-    matchers: Iterable[PatternMatcher], unit: str, statistics: Statistics
+    matchers: Mapping[PatternMatcher, SequentialPlan], unit: str, statistics: Statistics
 ) -> dict[PatternMatcher, ExtendedFilter]:
-    """What matchers read few events by, where that pays. Those over the same events share one, if they
-    can."""
-    own = (extended_filter(one, unit, statistics) for one in matchers)
+    """What matchers could read few events by. Those over the same events share one, if they can."""
+    own = (extended_filter(one, plan, unit, statistics) for one, plan in matchers.items())
     shared = shared_filters(one for one in own if one is not None)
     return {matcher: one for one in shared for matcher in one.matchers}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
+from neelc.algebra.plan.extended_filter import ExtendedFilter
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import (
@@ -33,7 +34,12 @@ from neelc.engines.spark.relations import (
     Where,
 )
 from neelc.engines.spark.scans import StreamRelations
-from neelc.engines.spark.sequential import emit_extended_filter, emit_pattern_matcher
+from neelc.engines.spark.sequential import (
+    emit_extended_filter,
+    emit_pattern_matcher,
+    emit_shared_events,
+    emit_sharing_matcher,
+)
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Aggregator, Coalesced
 from neelc.ir.expressions import Aggregate, Attribute, Expr, conjuncts
@@ -271,7 +277,7 @@ class NetworkWriter:
     emitting: RelationBuilder
     plan: NetworkPlan
     written: Mapping[a.Operator, EventRelation] = field(default_factory=dict)
-    shared: dict[tuple[a.PatternMatcher, ...], EventRelation] = field(default_factory=dict)
+    shared: dict[ExtendedFilter, str] = field(default_factory=dict)
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
         """The relation of an operator, with the attributes that are needed of it."""
@@ -303,20 +309,22 @@ class NetworkWriter:
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher():
-                program = self.plan.matchers[operator]
-                return emit_pattern_matcher(self.emitting, operator, program, self._candidates(operator))
+                return self._matcher(operator)
         raise AssertionError(f"no relation for {type(operator).__name__}")
 
-    def _candidates(self, operator: a.PatternMatcher) -> EventRelation:
-        """The events that a matcher reads: few of them, if there is an extended filter. Several matchers may
-        share one."""
-        planned = self.plan.filters.get(operator)
-        if planned is None:
-            return self.stage(operator.input, operator.input.payload)
-        if planned.matchers not in self.shared:
-            below = self.stage(operator.input, operator.input.payload)
-            self.shared[planned.matchers] = emit_extended_filter(self.emitting, planned, below)
-        return self.shared[planned.matchers]
+    def _matcher(self, operator: a.PatternMatcher) -> EventRelation:
+        """A matcher reads few events, if there is an extended filter. Several may share one."""
+        plan, planned = self.plan.matchers[operator], self.plan.filters.get(operator)
+        if planned is not None and planned in self.shared:
+            return emit_sharing_matcher(self.emitting, operator, plan, planned, self.shared[planned])
+        below = self.stage(operator.input, operator.input.payload)
+        if planned is None or not planned.pays:
+            return emit_pattern_matcher(self.emitting, operator, plan, below)
+        if len(planned.matchers) == 1:
+            below = emit_extended_filter(self.emitting, planned, below)
+            return emit_pattern_matcher(self.emitting, operator, plan, below)
+        self.shared[planned] = emit_shared_events(self.emitting, planned, plan, below)
+        return emit_sharing_matcher(self.emitting, operator, plan, planned, self.shared[planned])
 
     def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:
         tests = [stage.sql(one) for one in conjuncts(condition)]

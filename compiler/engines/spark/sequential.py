@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.algebra.plan.aggregates import ExtendedFilter
-from neelc.algebra.plan.sequential import SequentialPlan, without_spans
+from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter
+from neelc.algebra.plan.sequential import MOST_SYMBOLS, SequentialPlan, without_spans
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
 from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
@@ -70,25 +70,49 @@ def emit_pattern_matcher(
     emitting: RelationBuilder, operator: PatternMatcher, plan: SequentialPlan, below: EventRelation
 ) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
-    writer = _Events(plan, {name: column for (_, name), column in below.columns.items()})
+    writer = _EventWriter(plan.columns, plan.program.keys, below)
     events = emitting.let(
         "judged",
-        SelectColumns(below.relation, tuple(writer.items())),
+        SelectColumns(below.relation, (*writer.items(), (writer.bits(plan.bits), BITS))),
         "Which symbols each event emits, as bits.",
     )
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
-    keys = tuple(map(identifier, program.keys))
-    ordered = emitting.let("ordered", Sorted(events, keys, (*keys, MOMENT)), _order(program))
-    kernel = Kernel(ordered, program, writer.schema(program), emitting.most_matches)
+    ordered = _ordered(emitting, events, program.keys)
+    return _emit_matches(emitting, operator, replace(plan, program=program), chunks, ordered)
+
+
+def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str:
+    names = tuple(map(identifier, keys))
+    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys))
+
+
+def _emit_matches(
+    emitting: RelationBuilder,
+    operator: PatternMatcher,
+    plan: SequentialPlan,
+    chunks: Chunks | None,
+    ordered: str,
+) -> EventRelation:
+    """The matches among ordered events."""
+    kernel = Kernel(ordered, plan.program, _schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
     if chunks is not None:
         matches = chunks.matches(emitting, matches)
+
+    def taken(node: Expr) -> str | None:
+        """The output of the program for a value of a match."""
+        if not isinstance(node, AtRow):
+            return None
+        known = without_spans(node)
+        assert isinstance(known, AtRow)
+        return plan.outputs[known]
+
     names = named(operator.payload)
     lasting = instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [
-        (sql(measure.expression, writer.taken), names[place_of(attribute)])
+        (sql(measure.expression, taken), names[place_of(attribute)])
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
     ]
     times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
@@ -96,29 +120,39 @@ def emit_pattern_matcher(
     return EventRelation(result, names, lasting)
 
 
-def _order(program: SequentialProgram) -> str:
-    if program.keys == (CHUNK,):
+def _order(keys: Sequence[str]) -> str:
+    if tuple(keys) == (CHUNK,):
         return "The events of each chunk together, in order."
-    if program.keys:
+    if keys:
         return "The events of each partition together, in order."
     return "No partitions, and no window of time: all events, in order, on one core."
 
 
-class _Events:
-    """Writes the columns of events, whose attributes are in the columns `own` of a relation."""
+def _schema(plan: SequentialPlan) -> str:
+    types = {CHUNK: "BIGINT"} | {
+        column.name: spark_type(BIGINT if column.form == NUMBER else column.type) for column in plan.columns
+    }
+    fields = [f"{one.name} {types[one.column]}" for one in plan.program.outputs]
+    return ", ".join((*fields, f"{MOMENT} BIGINT"))
 
-    def __init__(self, plan: SequentialPlan, own: dict[str, str]) -> None:
-        self.plan, self.own = plan, own
+
+@dataclass(frozen=True)
+class _EventWriter:
+    """Writes the `columns` of events, whose attributes are those of a relation, and which symbols they
+    emit."""
+
+    columns: tuple[EventColumn, ...]
+    keys: tuple[str, ...]
+    below: EventRelation
 
     def items(self) -> Iterator[tuple[str, str]]:
-        for column in self.plan.columns:
+        for column in self.columns:
             yield self._value(column), column.name
         yield "start", TIME
-        yield self._bits(), BITS
 
     def _value(self, column: EventColumn) -> str:
         text = sql(column.expression, self._attribute)
-        if column.name in self.plan.program.keys and column.type == DOUBLE:
+        if column.name in self.keys and column.type == DOUBLE:
             # Zero has two forms and NaN has many; as keys they are one.
             return f"nanvl({text} + 0.0D, double('NaN'))"
         if column.form == NUMBER:
@@ -127,53 +161,50 @@ class _Events:
         return text
 
     def _attribute(self, node: Expr) -> str | None:
-        return identifier(self.own[bare(node.name)]) if isinstance(node, Attribute) else None
+        if not isinstance(node, Attribute):
+            return None
+        own = {name: column for (_, name), column in self.below.columns.items()}
+        return identifier(own[bare(node.name)])
 
-    def _bits(self) -> str:
+    def bits(self, definitions: Sequence[Definition]) -> str:
+        """A number with the bit of each definition that an event meets."""
         texts = []
-        for number, conjuncts in enumerate(self.plan.bits):
+        for number, definition in enumerate(definitions):
             bit = f"{2**number}L"
-            tests = [sql(one, self._attribute) for one in conjuncts]
-            joined = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
-            texts.append(f"IF({joined}, {bit}, 0L)" if tests else bit)
+            texts.append(f"IF({self.condition(definition)}, {bit}, 0L)" if definition else bit)
         return " + ".join(texts) or "0L"
 
-    def schema(self, program: SequentialProgram) -> str:
-        types = {CHUNK: "BIGINT"} | {
-            column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
-            for column in self.plan.columns
-        }
-        fields = [f"{one.name} {types[one.column]}" for one in program.outputs]
-        return ", ".join((*fields, f"{MOMENT} BIGINT"))
-
-    def taken(self, node: Expr) -> str | None:
-        """The output of the program for a value of a match."""
-        if not isinstance(node, AtRow):
-            return None
-        known = without_spans(node)
-        assert isinstance(known, AtRow)
-        return self.plan.outputs[known]
+    def condition(self, definition: Definition) -> str:
+        tests = [sql(one, self._attribute) for one in definition]
+        return tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
 
 
-# The extended filter in front of a pattern matcher (JEPC thesis, 19.2.4).
+# The extended filter in front of pattern matchers (JEPC thesis, 19.2.4).
 #
-# An event can be in a match only if an event that emits the pivot, a symbol of every match, is within the
-# window of it. Time is cut into buckets of one window; events stay that stand in a bucket with a pivot, or
-# next to one. Whatever lies between the first and the last event of a match stays, so no two events become
-# neighbours in it that were none, and no event is needed to reset the matcher as in the thesis.
+# By time: an event can be in a match only if an event that emits the pivot, a symbol of every match, is
+# within the window of it. Time is cut into buckets of one window; events stay that stand in a bucket with a
+# pivot, or next to one. Whatever lies between the first and the last event of a match stays, so no two events
+# become neighbours in it that were none, and no event is needed to reset the matcher as in the thesis.
 #
-# Several matchers over the same events have one filter, if they have a symbol of the same definition: its
-# buckets are as wide as the widest of their windows, so what is true of one window is true of all of them.
+# By place: if at most so many instants of a match come before the pivot, and so many behind it, these stay.
+# What matchers find among the events that stay has a pivot, and all its instants are at most as far from it;
+# since all these stay, they are neighbours there only if they were before.
+#
+# Several matchers over the same events have one filter, if they have a symbol of the same definition: it is
+# as wide as the widest of them. Their events are judged together, so that Spark shuffles them once: it would
+# cut down the columns of a shuffle for each reader, but a kernel reads all that there are.
+
+PLACE, NEAR = "place of instant", "near pivot"
+"""Columns of the filter by place."""
 
 
 def emit_extended_filter(
     emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation
 ) -> EventRelation:
-    """The events that can be in a match of one of the matchers, which all read the events of `stage`."""
-    pivot, operator, count = planned.pivot, planned.matchers[0], len(planned.matchers)
+    """The events within a window of one that emits the pivot."""
     own = {name: column for (_, name), column in stage.columns.items()}
-    keys = [identifier(own[name]) for name in operator.clause.partition]
-    pivots = _pivots(emitting, planned, stage, keys, own)
+    keys = [identifier(own[name]) for name in planned.matchers[0].clause.partition]
+    pivots = _pivots(emitting, planned, stage, keys)
     bucket = floor_divided("e.start", planned.reach)
     same = [f"e.{key} <=> p.key_{number}" for number, key in enumerate(keys)]
     name = emitting.let(
@@ -181,26 +212,21 @@ def emit_extended_filter(
         Join(
             (stage.relation, "e"), (pivots, "p"), " AND ".join([*same, f"{bucket} = p.bucket"]), "LEFT SEMI"
         ),
-        f"The extended filter{f' for {count} matchers' if count > 1 else ''}: events that are near one that "
-        f"emits {pivot.symbol}.",
+        f"{_label(planned)}: events that are near one that emits {planned.pivot.symbol}.",
     )
     return EventRelation(name, stage.columns, stage.length)
 
 
+def _label(planned: ExtendedFilter) -> str:
+    count = len(planned.matchers)
+    return f"The extended filter{f' for {count} matchers' if count > 1 else ''}"
+
+
 def _pivots(
-    emitting: RelationBuilder,
-    planned: ExtendedFilter,
-    stage: EventRelation,
-    keys: Sequence[str],
-    own: dict[str, str],
+    emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation, keys: Sequence[str]
 ) -> str:
     pivot = planned.pivot
-
-    def refs(node: Expr) -> str | None:
-        return identifier(own[bare(node.name)]) if isinstance(node, Attribute) else None
-
-    tests = [sql(one, refs) for one in pivot.conditions]
-    where = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
+    where = _EventWriter((), (), stage).condition(pivot.definition)
     bucket = floor_divided("start", planned.reach)
     items: Items = (
         *((key, f"key_{number}") for number, key in enumerate(keys)),
@@ -208,3 +234,80 @@ def _pivots(
     )
     comment = f"Where {pivot.symbol} is emitted: in every match, and by {pivot.share:.2g} of the events."
     return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), comment)
+
+
+def emit_shared_events(
+    emitting: RelationBuilder, planned: ExtendedFilter, plan: SequentialPlan, stage: EventRelation
+) -> str:
+    """The events for several matchers, one of which has this plan: judged for all of them, those that are not
+    near a pivot left out, and in order."""
+    below = emit_extended_filter(emitting, planned, stage) if planned.is_by_time else stage
+    writer = _EventWriter(planned.judged.columns, plan.program.keys, below)
+    words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
+    comment = f"Which symbols of {len(planned.matchers)} matchers each event emits, as bits."
+    events = emitting.let("judged", SelectColumns(below.relation, (*writer.items(), *words)), comment)
+    chunks = _shared_chunks(planned, plan)
+    keys = plan.program.keys
+    if chunks is not None:
+        events, keys = chunks.events(emitting, events), (CHUNK,)
+    if not planned.is_by_time:
+        events = _near_by_place(emitting, planned, events, keys)
+    return _ordered(emitting, events, keys)
+
+
+def _words(planned: ExtendedFilter) -> Iterator[tuple[Definition, ...]]:
+    """The definitions, as many together as a number has bits for."""
+    definitions = planned.judged.definitions
+    for first in range(0, len(definitions), MOST_SYMBOLS):
+        yield definitions[first : first + MOST_SYMBOLS]
+
+
+def _word(number: int) -> str:
+    return f"{BITS} {number + 1}"
+
+
+def _place(planned: ExtendedFilter, definition: Definition) -> tuple[str, int]:
+    """Where the bit of a definition is."""
+    word, number = divmod(planned.judged.definitions.index(definition), MOST_SYMBOLS)
+    return _word(word), number
+
+
+def _shared_chunks(planned: ExtendedFilter, plan: SequentialPlan) -> Chunks | None:
+    return chunks_of(replace(plan.program, reach=planned.reach))
+
+
+def _near_by_place(
+    emitting: RelationBuilder, planned: ExtendedFilter, events: str, keys: Sequence[str]
+) -> str:
+    """The events that are so many instants away from one that emits the pivot."""
+    pivot, by = planned.pivot, ", ".join(map(identifier, keys))
+    partition = f"PARTITION BY {by} " if by else ""
+    numbered = emitting.let(
+        "numbered",
+        Extend(events, ((f"dense_rank() OVER ({partition}ORDER BY {MOMENT})", PLACE),)),
+        "The instants of each partition, in order.",
+    )
+    word, number = _place(planned, pivot.definition)
+    frame = f"RANGE BETWEEN {pivot.after} PRECEDING AND {pivot.before} FOLLOWING"
+    near = f"max({identifier(word)} & {2**number}L) OVER ({partition}ORDER BY {identifier(PLACE)} {frame})"
+    marked = emitting.let("marked", Extend(numbered, ((near, NEAR),)))
+    comment = (
+        f"{_label(planned)}: events at most {pivot.before} instants before one that emits {pivot.symbol}, "
+        f"and {pivot.after} behind it."
+    )
+    return emitting.let("candidates", Where(marked, f"{identifier(NEAR)} <> 0L"), comment)
+
+
+def emit_sharing_matcher(
+    emitting: RelationBuilder,
+    operator: PatternMatcher,
+    plan: SequentialPlan,
+    planned: ExtendedFilter,
+    ordered: str,
+) -> EventRelation:
+    """The matches of one of several matchers that share events."""
+    program = replace(plan.program, places=tuple(_place(planned, one) for one in plan.bits))
+    chunks = _shared_chunks(planned, plan)
+    if chunks is not None:
+        program = chunks.program(program)
+    return _emit_matches(emitting, operator, replace(plan, program=program), chunks, ordered)
