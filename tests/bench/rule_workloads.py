@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import product
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +36,16 @@ class RuleEvents:
 
     @property
     def statement(self) -> str:
-        """The stream `Events`, declared."""
+        """The stream `Events`, declared, with what its recipe says about it."""
         types = {"ts": "TIMESTAMP", "kind": "STRING", "id": "BIGINT"} | {
             name: "INT" for name, _, _ in self.columns
         }
         listed = ", ".join(f"{name} {type}" for name, type in types.items())
-        return f"CREATE STREAM Events ({listed}) TIMESTAMP BY ts TYPE BY kind;\n"
+        sizes = {"id": self.keys} | {name: high - low for name, low, high in self.columns}
+        facts = [f"RATE {1_000_000 / self.gap:g} PER SECOND", f"EVENTS {self.events}"]
+        facts += [f"DISTINCT {name} {size}" for name, size in sizes.items() if size <= self.events]
+        stats = f"WITH STATS ({', '.join(facts)})"
+        return f"CREATE STREAM Events ({listed}) TIMESTAMP BY ts TYPE BY kind {stats};\n"
 
     @property
     def name(self) -> str:
@@ -309,24 +312,24 @@ def matchers(count: int, events: int, pivots: int = 100, window: int = 100) -> R
     """Pattern matchers with one symbol in common: JEPC thesis, 19.4.4, figure 19.13
     (002_00009e587d5a9eb5.txt). One event per time instant, six random numbers as payload, patterns abcde; the
     definition of c is the same in all and has a selectivity of 0.01, one of so many `pivots`; the others
-    have one from 0.5 to 1, and refer to variables of symbols before them; within 100 time instants.
+    are random, with selectivities from 0.5 to 1, and refer to variables of symbols before them; within 100
+    time instants.
 
-    A condition `x < a.y + d` over numbers evenly spread from 0 to 999 has the selectivity s for d = 1000 -
-    1000 sqrt(2 - 2 s).
+    Of events whose numbers are drawn independently, all but one in 2 to the n meet `NOT (x > a.y AND ...)`
+    with n comparisons: 0.5, 0.75 or 0.875 of them.
     """
     random = np.random.default_rng(7)
     texts = {}
     for number in range(count):
-        shares = random.uniform(0.5, 1.0, 4)
-        columns = [f"x{place}" for place in random.integers(1, 6, 8)]
-        definitions = [f"a AS {columns[0]} < {round(1000 * shares[0])}", "c AS x6 = 3"]
-        for place, symbol in enumerate("bde", 1):
-            other = "ab"[int(random.integers(0, 2))] if symbol != "b" else "a"
-            more = round(1000 - 1000 * sqrt(2 - 2 * shares[place]))
-            definitions.append(f"{symbol} AS {columns[place]} < {other}.{columns[place + 3]} + {more}")
+        first, last, own = (f"x{place}" for place in random.integers(1, 6, 3))
+        definitions = [f"a AS {own} < {random.integers(500, 1000)}", "c AS x6 = 3"]
+        for symbol, before in (("b", "a"), ("d", "ab"), ("e", "abd")):
+            drawn = random.integers(1, 6, (random.integers(1, 4), 3))
+            compared = [f"x{one} > {before[which % len(before)]}.x{other}" for one, which, other in drawn]
+            definitions.append(f"{symbol} AS NOT ({' AND '.join(compared)})")
         texts[f"matcher_{number}"] = (
             "SELECT first, last FROM Events MATCH_RECOGNIZE_SEQUENTIAL (\n"
-            f"  MEASURES a.{columns[6]} AS first, e.{columns[7]} AS last WITHIN {window} MILLISECONDS\n"
+            f"  MEASURES a.{first} AS first, e.{last} AS last WITHIN {window} MILLISECONDS\n"
             f"  PATTERN abcde\n  DEFINE {', '.join(sorted(definitions))})"
         )
     payload = (*((f"x{place}", 0, 1000) for place in range(1, 6)), ("x6", 0, pivots))

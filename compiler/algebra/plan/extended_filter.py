@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, count
 from math import prod
 
 from neelc.algebra.cost.sizes import arrivals, distinct, share
-from neelc.algebra.plan.sequential import SequentialPlan
+from neelc.algebra.plan.sequential import SequentialPlan, with_columns
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir import row_patterns as r
 from neelc.ir.algebra import Operator, PatternMatcher
@@ -78,21 +80,50 @@ class JudgedEvents:
     columns: tuple[EventColumn, ...]
     definitions: tuple[Definition, ...]
 
+    def renamed(self, plan: SequentialPlan) -> SequentialPlan:
+        """The plan of one of the matchers, for these columns."""
+        names = {_content(one): one.name for one in self.columns}
+        return with_columns(plan, {one.name: names[_content(one)] for one in plan.columns})
+
+
+def judged_events(plans: Iterable[SequentialPlan]) -> JudgedEvents:
+    """For the matchers of all these plans. Columns that differ have different names."""
+    columns: dict[object, EventColumn] = {}
+    definitions: dict[Definition, None] = {}
+    taken: set[str] = set()
+    for plan in plans:
+        definitions |= dict.fromkeys(plan.bits)
+        for one in plan.columns:
+            if _content(one) not in columns:
+                others = (f"{one.name}_{number}" for number in count(2))
+                name = next(name for name in chain((one.name,), others) if name not in taken)
+                taken.add(name)
+                columns[_content(one)] = replace(one, name=name)
+    return JudgedEvents(tuple(columns.values()), tuple(definitions))
+
+
+def _content(column: EventColumn) -> tuple[Expr, str]:
+    return column.expression, column.form
+
 
 @dataclass(frozen=True, eq=False)
 class ExtendedFilter:
-    """What is read by these matchers, which may be several: events near a pivot.
+    """What is read by these matchers, which have these plans and may be several: events near a pivot.
 
     `pivots` are emitted in every match of all of them, the rarest first. The times of a match differ by at
     most `reach` units, and `rate` events of one partition come in a unit of time.
     """
 
     matchers: tuple[PatternMatcher, ...]
+    plans: tuple[SequentialPlan, ...]
     pivots: tuple[Pivot, ...]
     unit: str
     reach: int
     rate: float
-    judged: JudgedEvents
+
+    @cached_property
+    def judged(self) -> JudgedEvents:
+        return judged_events(self.plans)
 
     @property
     def reads(self) -> tuple[Operator, tuple[str, ...], str]:
@@ -134,9 +165,8 @@ def extended_filter(
         return None
     reach, _ = width_of(within, unit)
     pivots = sorted(_pivots(operator, plan, statistics), key=lambda one: one.share)
-    judged = JudgedEvents(plan.columns, tuple(dict.fromkeys(plan.bits)))
     rate = _rate(operator, unit, statistics)
-    return ExtendedFilter((operator,), tuple(pivots), unit, max(1, reach), rate, judged) if pivots else None
+    return ExtendedFilter((operator,), (plan,), tuple(pivots), unit, max(1, reach), rate) if pivots else None
 
 
 def _pivots(operator: PatternMatcher, plan: SequentialPlan, statistics: Statistics) -> Iterator[Pivot]:
@@ -172,16 +202,22 @@ def shared_filters(filters: Iterable[ExtendedFilter]) -> Iterator[ExtendedFilter
     for left in alike.values():
         while left:
             found, members = _most_shared(left)
-            yield found
+            yield _without_doubles(found)
             left = [one for one in left if one not in members]
+
+
+def _without_doubles(found: ExtendedFilter) -> ExtendedFilter:
+    """Each matcher once: queries may have the same."""
+    plans = dict(zip(found.matchers, found.plans, strict=True))
+    return replace(found, matchers=tuple(plans), plans=tuple(plans.values()))
 
 
 def _most_shared(filters: Sequence[ExtendedFilter]) -> tuple[ExtendedFilter, set[ExtendedFilter]]:
     """The filter for the most of these, and those that it stands for."""
     known = {one: {frozenset(pivot.definition) for pivot in one.pivots} for one in filters}
     best, members = filters[0], {filters[0]}
-    for definition, count in Counter(one for several in known.values() for one in several).most_common():
-        if count <= len(members):
+    for definition, uses in Counter(one for several in known.values() for one in several).most_common():
+        if uses <= len(members):
             break
         several = [one for one in filters if definition in known[one]]
         for by_time in (True, False):
@@ -197,28 +233,21 @@ def _together(filters: Sequence[ExtendedFilter], by_time: bool) -> tuple[Extende
     found, taken = filters[0], {filters[0]}
     for one in filters[1:]:
         wider = _joined(found, one)
-        if wider is not None and (wider.is_by_time or not by_time):
+        if wider.is_by_time or not by_time:
             found = wider
             taken.add(one)
     return found, taken
 
 
-def _joined(one: ExtendedFilter, other: ExtendedFilter) -> ExtendedFilter | None:
-    """One filter for the matchers of two; None if they have columns of one name that differ."""
-    columns = {column.name: column for column in one.judged.columns}
-    if any(columns.setdefault(column.name, column) != column for column in other.judged.columns):
-        return None
-    definitions = dict.fromkeys((*one.judged.definitions, *other.judged.definitions))
+def _joined(one: ExtendedFilter, other: ExtendedFilter) -> ExtendedFilter:
+    """One filter for the matchers of two."""
+    pairs = ((mine, next(filter(mine.is_same, other.pivots), None)) for mine in one.pivots)
     return replace(
         one,
-        matchers=tuple(dict.fromkeys((*one.matchers, *other.matchers))),
-        pivots=tuple(
-            mine.wider(next(filter(mine.is_same, other.pivots)))
-            for mine in one.pivots
-            if any(map(mine.is_same, other.pivots))
-        ),
+        matchers=(*one.matchers, *other.matchers),
+        plans=(*one.plans, *other.plans),
+        pivots=tuple(mine.wider(yours) for mine, yours in pairs if yours is not None),
         reach=max(one.reach, other.reach),
-        judged=JudgedEvents(tuple(columns.values()), tuple(definitions)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from neelc.algebra.plan.network import NetworkPlan, QueryPlan, with_shared_filters
-from neelc.engines.spark.algebra import algebra_relations
+from neelc.engines.spark.algebra import SharedFilters, algebra_relations
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
@@ -129,6 +129,7 @@ class _ScriptWriter:
     rows: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     clocks: dict[str, Clock] = field(default_factory=dict)
+    shared: SharedFilters = field(default_factory=dict)
     taken: set[str] = field(
         default_factory=lambda: {
             "spark",
@@ -155,7 +156,7 @@ class _ScriptWriter:
             self.lets += host_relations(plan, self._read_by(plan.query), self.taken, name)
         else:
             sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-            self.lets += _relations(plan, sources, self.taken, name, one.as_stream)
+            self.lets += _relations(plan, sources, self.taken, name, one.as_stream, self.shared)
         if query is None:
             return
         if not one.as_stream:
@@ -204,13 +205,18 @@ class _ScriptWriter:
 
 
 def _relations(
-    plan: StrategyPlan | NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+    plan: StrategyPlan | NetworkPlan,
+    sources: StreamRelations,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    shared: SharedFilters,
 ) -> Iterable[Let]:
     """The relations of a query, by the kind of its plan."""
     if isinstance(plan, NetworkPlan) and plan.streamed is not None:
         return select_relations(plan, plan.streamed, sources, taken, name)
     if isinstance(plan, NetworkPlan):
-        return algebra_relations(plan, sources, taken, name, as_stream)
+        return algebra_relations(plan, sources, taken, name, as_stream, shared)
     query = plan.query
     match plan.plan:
         case AggregatePlan() as counted:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
-from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
     NetworkProgram,
@@ -22,7 +22,15 @@ from neelc.runtime.program import (
     registered_folds,
 )
 
-AnyProgram = PatternProgram | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+AnyProgram = (
+    PatternProgram
+    | RowProgram
+    | SnapshotProgram
+    | CoalesceProgram
+    | SequentialProgram
+    | SequentialGroup
+    | GroupMember
+)
 
 StreamedProgram = (
     StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | NetworkProgram | StreamedRows

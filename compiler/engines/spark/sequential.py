@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter
@@ -15,7 +16,15 @@ from neelc.ir.expressions import AtRow, Attribute, Expr
 from neelc.ir.names import bare
 from neelc.ir.types import BIGINT, DATE, DOUBLE, LENGTHS
 from neelc.pattern.plan.columns import NUMBER, EventColumn
-from neelc.runtime.kernels.sequential.program import BITS, TIME, SequentialProgram, SymbolOutput
+from neelc.runtime.kernels.sequential.program import (
+    BITS,
+    MEMBER,
+    TIME,
+    GroupMember,
+    SequentialGroup,
+    SequentialProgram,
+    SymbolOutput,
+)
 from neelc.scalar.spark.expressions import as_number, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
@@ -80,7 +89,10 @@ def emit_pattern_matcher(
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
     ordered = _ordered(emitting, events, program.keys)
-    return _emit_matches(emitting, operator, replace(plan, program=program), chunks, ordered)
+    plan = replace(plan, program=program)
+    kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)
+    matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
+    return _emit_measures(emitting, operator, plan, chunks, matches)
 
 
 def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str:
@@ -88,16 +100,14 @@ def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str
     return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys))
 
 
-def _emit_matches(
+def _emit_measures(
     emitting: RelationBuilder,
     operator: PatternMatcher,
     plan: SequentialPlan,
     chunks: Chunks | None,
-    ordered: str,
+    matches: str,
 ) -> EventRelation:
-    """The matches among ordered events."""
-    kernel = Kernel(ordered, plan.program, _schema(plan), emitting.most_matches)
-    matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
+    """What a matcher gives, computed of the outputs of its program."""
     if chunks is not None:
         matches = chunks.matches(emitting, matches)
 
@@ -128,10 +138,15 @@ def _order(keys: Sequence[str]) -> str:
     return "No partitions, and no window of time: all events, in order, on one core."
 
 
-def _schema(plan: SequentialPlan) -> str:
-    types = {CHUNK: "BIGINT"} | {
+def _types(plan: SequentialPlan) -> dict[str, str]:
+    """The types of the columns of events."""
+    return {CHUNK: "BIGINT"} | {
         column.name: spark_type(BIGINT if column.form == NUMBER else column.type) for column in plan.columns
     }
+
+
+def _schema(plan: SequentialPlan) -> str:
+    types = _types(plan)
     fields = [f"{one.name} {types[one.column]}" for one in plan.program.outputs]
     return ", ".join((*fields, f"{MOMENT} BIGINT"))
 
@@ -236,23 +251,79 @@ def _pivots(
     return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), comment)
 
 
-def emit_shared_events(
-    emitting: RelationBuilder, planned: ExtendedFilter, plan: SequentialPlan, stage: EventRelation
-) -> str:
-    """The events for several matchers, one of which has this plan: judged for all of them, those that are not
-    near a pivot left out, and in order."""
+@dataclass(frozen=True)
+class SharedMatches:
+    """The relation with the matches of several matchers, and what there is of each."""
+
+    relation: str
+    chunks: Chunks | None
+    members: Mapping[PatternMatcher, tuple[SequentialPlan, GroupMember]]
+
+
+def emit_shared_matches(
+    emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation
+) -> SharedMatches:
+    """The matches of several matchers: events are judged for all of them, those that are not near a pivot are
+    left out, and one kernel finds what each matches among the others."""
     below = emit_extended_filter(emitting, planned, stage) if planned.is_by_time else stage
-    writer = _EventWriter(planned.judged.columns, plan.program.keys, below)
+    plans = [planned.judged.renamed(plan) for plan in planned.plans]
+    chunks = chunks_of(replace(plans[0].program, reach=planned.reach))
+    writer = _EventWriter(planned.judged.columns, plans[0].program.keys, below)
     words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
-    comment = f"Which symbols of {len(planned.matchers)} matchers each event emits, as bits."
+    comment = f"Which symbols of {len(plans)} matchers each event emits, as bits."
     events = emitting.let("judged", SelectColumns(below.relation, (*writer.items(), *words)), comment)
-    chunks = _shared_chunks(planned, plan)
-    keys = plan.program.keys
     if chunks is not None:
-        events, keys = chunks.events(emitting, events), (CHUNK,)
+        events = chunks.events(emitting, events)
+        plans = [replace(plan, program=chunks.program(plan.program)) for plan in plans]
+    keys = plans[0].program.keys
     if not planned.is_by_time:
         events = _near_by_place(emitting, planned, events, keys)
-    return _ordered(emitting, events, keys)
+    group, schema = _group(planned, plans)
+    ordered = _ordered(emitting, events, keys)
+    kernel = Kernel(ordered, group, schema, emitting.most_matches)
+    found = emitting.let("matches", kernel, f"Matches of {len(plans)} matchers, in one pass.")
+    # A shuffle that Spark reuses: without it, the kernel would run once for each matcher.
+    apart = emitting.let("of_matchers", Sorted(found, (MEMBER,), ()), "Those of each matcher together.")
+    members = [
+        GroupMember(number, tuple(zip(_names(one), _names(plan.program), strict=True)))
+        for number, (one, plan) in enumerate(zip(group.programs, plans, strict=True))
+    ]
+    of_each = zip(plans, members, strict=True)
+    return SharedMatches(apart, chunks, dict(zip(planned.matchers, of_each, strict=True)))
+
+
+def _names(program: SequentialProgram) -> list[str]:
+    return [one.name for one in program.outputs]
+
+
+def _group(planned: ExtendedFilter, plans: Sequence[SequentialPlan]) -> tuple[SequentialGroup, str]:
+    """The program for all matchers, and the columns of what it finds: outputs of one type are in one column,
+    as far as no matcher has several."""
+    slots: dict[tuple[str, int], tuple[str, str]] = {}
+    programs = []
+    for plan in plans:
+        types, outputs, used = _types(plan), [], Counter[str]()
+        for one in plan.program.outputs:
+            type = types[one.column]
+            slot, _ = slots.setdefault((type, used[type]), (f"slot_{len(slots) + 1}", one.column))
+            used[type] += 1
+            outputs.append(replace(one, name=slot))
+        places = tuple(_place(planned, one) for one in plan.bits)
+        programs.append(replace(plan.program, outputs=tuple(outputs), places=places))
+    label = f"{len(plans)} matchers"
+    fields = [f"{slot} {type}" for (type, _), (slot, _) in slots.items()]
+    schema = ", ".join((f"{MEMBER} INT", *fields, f"{MOMENT} BIGINT"))
+    return SequentialGroup(tuple(programs), tuple(slots.values()), label), schema
+
+
+def emit_sharing_matcher(
+    emitting: RelationBuilder, operator: PatternMatcher, shared: SharedMatches
+) -> EventRelation:
+    """The matches of one of several matchers that share events."""
+    plan, member = shared.members[operator]
+    comment = f"Matches of {operator.clause.pattern}"
+    matches = emitting.let("matches", Kernel(shared.relation, member, _schema(plan)), comment)
+    return _emit_measures(emitting, operator, plan, shared.chunks, matches)
 
 
 def _words(planned: ExtendedFilter) -> Iterator[tuple[Definition, ...]]:
@@ -270,10 +341,6 @@ def _place(planned: ExtendedFilter, definition: Definition) -> tuple[str, int]:
     """Where the bit of a definition is."""
     word, number = divmod(planned.judged.definitions.index(definition), MOST_SYMBOLS)
     return _word(word), number
-
-
-def _shared_chunks(planned: ExtendedFilter, plan: SequentialPlan) -> Chunks | None:
-    return chunks_of(replace(plan.program, reach=planned.reach))
 
 
 def _near_by_place(
@@ -296,18 +363,3 @@ def _near_by_place(
         f"and {pivot.after} behind it."
     )
     return emitting.let("candidates", Where(marked, f"{identifier(NEAR)} <> 0L"), comment)
-
-
-def emit_sharing_matcher(
-    emitting: RelationBuilder,
-    operator: PatternMatcher,
-    plan: SequentialPlan,
-    planned: ExtendedFilter,
-    ordered: str,
-) -> EventRelation:
-    """The matches of one of several matchers that share events."""
-    program = replace(plan.program, places=tuple(_place(planned, one) for one in plan.bits))
-    chunks = _shared_chunks(planned, plan)
-    if chunks is not None:
-        program = chunks.program(program)
-    return _emit_matches(emitting, operator, replace(plan, program=program), chunks, ordered)

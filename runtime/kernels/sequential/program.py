@@ -69,6 +69,28 @@ class SequentialProgram:
     places: tuple[tuple[str, int], ...] = ()
 
 
+MEMBER = "member"
+"""The column of the program that a match is of, among those of a group: its number."""
+
+
+@dataclass(frozen=True)
+class SequentialGroup:
+    """Clauses over the same events, in the same partitions. Their outputs are `slots`, columns that several
+    of them may have: each with an input column that has its type."""
+
+    programs: tuple[SequentialProgram, ...]
+    slots: tuple[tuple[str, str], ...]
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """The matches of one clause of a group: its number, and the outputs in the slots."""
+
+    number: int
+    outputs: tuple[tuple[str, str], ...]
+
+
 def condition_columns(program: SequentialProgram) -> Iterator[ColumnValue]:
     """The columns that conditions read, with the events that they read them of."""
     pending = [condition.test for condition in program.conditions]
