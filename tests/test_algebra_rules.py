@@ -121,6 +121,59 @@ def test_matchers_share_an_extended_filter_if_they_can(one: str, other: str, fil
     assert ("for 2 matchers" in found) == ("PARTITION BY k WITHIN 2" in other)
 
 
+RARE = (
+    "CREATE STREAM S (k STRING, ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS "
+    "WITH STATS (RATE 0.01 PER SECOND);\n"
+)
+
+
+def queries_of(*matchers: str) -> str:
+    """A query for each matcher, and one that reads them all."""
+    names = [f"q{number}" for number in range(len(matchers))]
+    parts = [f"(SELECT m FROM {one}) AS {name};" for name, one in zip(names, matchers, strict=True)]
+    columns = ", ".join(f"{name}.m AS {name}" for name in names)
+    return f"{RARE}{' '.join(parts)}\nSELECT {columns} FROM {', '.join(names)};"
+
+
+def filters_of(text: str) -> list[str]:
+    lets = compile_program(bound(text)).relations.lets
+    return [let.comment.partition(":")[0] for let in lets if "extended filter" in let.comment]
+
+
+def test_matchers_of_several_queries_share_an_extended_filter() -> None:
+    """It is written once, as wide as the widest window of those that have a symbol of one definition."""
+    nine, two, other = (
+        "PARTITION BY k WITHIN 9 SECONDS",
+        "PARTITION BY k WITHIN 2 SECONDS",
+        "WITHIN 9 SECONDS",
+    )
+    alike = [matching("abc", "m", nine), matching("bca", "m", two), matching("ab?c", "m", nine)]
+    text = queries_of(*alike[:2], matching("bac", "m", nine))
+    assert filters_of(text) == ["The extended filter for 3 matchers"]
+    assert compile_program(bound(text)).source.count("pmod(e.start, 9L)") == 1
+    unlike = matching("abc", "m", nine).replace("x = 7", "x = 8")
+    assert filters_of(queries_of(*alike[:2], unlike.replace("k = 'u'", "x = 9"))) == [
+        "The extended filter for 2 matchers",
+        "The extended filter",
+    ]
+    assert filters_of(queries_of(alike[0], matching("abc", "m", other))) == ["The extended filter"] * 2
+
+
+def test_a_window_for_which_a_shared_filter_would_not_pay_stays_out() -> None:
+    day = "PARTITION BY k WITHIN 100 DAYS"
+    short, long = matching("abc", "m"), matching("abc", "m", day)
+    assert filters_of(queries_of(short, short.replace("abc", "bac"), long)) == [
+        "The extended filter for 2 matchers"
+    ]
+
+
+def test_what_queries_of_a_script_read_alike_is_written_once() -> None:
+    one = "SELECT x FROM S WINDOW(TIME 5 SECONDS) WHERE x > 1"
+    text = f"{RARE}({one}) AS q; ({one}) AS r;\nSELECT q.x AS q, r.x AS r FROM q, r;"
+    names = [let.name for let in compile_program(bound(text)).relations.lets]
+    assert "r" not in names and names.count("q") == 1
+
+
 @pytest.mark.parametrize("optimised", [True, False])
 def test_queries_of_the_benchmark_compile(optimised: bool) -> None:
     texts = [bench_algebra.SLIDING.format(window=100), bench_algebra.CORRELATED]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from neelc.algebra.cost.order import join_order
-from neelc.algebra.plan.aggregates import AggregatorPlan, Pivot, aggregator_plan, pivot_of
+from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
+from neelc.algebra.plan.extended_filter import ExtendedFilter, extended_filter, shared_filters
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
 from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, whole_network, with_relations_first
 from neelc.arguments import BUCKETS, ExecutionStrategy
@@ -20,19 +21,11 @@ from neelc.rows.plan.plan import HostPlan
 
 
 @dataclass(frozen=True)
-class ExtendedFilter:
-    """What is read by these matchers, which may be several: events near a pivot."""
-
-    matchers: tuple[PatternMatcher, ...]
-    pivot: Pivot
-
-
-@dataclass(frozen=True)
 class NetworkPlan:
     """A network, with what was decided for its operators: the places of a correlator's inputs in the order in
-    which they are joined, and the programs of aggregators and matchers. `chunked`: groups are cut into chunks
-    of time; `most_matches` is what one task may find. Over streams without end it is `streamed`, in so many
-    `buckets`."""
+    which they are joined, the programs of aggregators and matchers, and `filters` in front of matchers, which
+    are written where they pay. `chunked`: groups are cut into chunks of time; `most_matches` is what one task
+    may find. Over streams without end it is `streamed`, in so many `buckets`."""
 
     query: Algebra
     root: Operator
@@ -54,7 +47,8 @@ class NetworkPlan:
         for places in self.orders.values():
             yield f"inputs joined in the order {', '.join(str(place + 1) for place in places)}"
         for one in dict.fromkeys(self.filters.values()):
-            yield f"events near one that emits {one.pivot.symbol}"
+            if one.pays:
+                yield f"events near one that emits {one.pivot.symbol}"
 
 
 QueryPlan = StrategyPlan | NetworkPlan | HostPlan
@@ -79,11 +73,7 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         _orders(root, statistics),
         {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
         planned,
-        {
-            one: extended
-            for one in matchers
-            if (extended := _filter(one, matchers, unit, statistics)) is not None
-        },
+        _filters(planned, unit, statistics),
         bool(options.chunks),
         options.most_matches,
     )
@@ -122,19 +112,24 @@ def _inputs_first(operator: Operator) -> Iterator[Operator]:
     yield operator
 
 
-def _filter(
-    matcher: PatternMatcher, matchers: list[PatternMatcher], unit: str, statistics: Statistics
-) -> ExtendedFilter | None:
-    """What a matcher reads few events by, if that pays. Matchers over the same events share one, if they
-    can."""
-    alike = tuple(one for one in matchers if _reads(one) == _reads(matcher))
-    for several in (alike, (matcher,)) if len(alike) > 1 else ((matcher,),):
-        pivot = pivot_of(several, unit, statistics)
-        if pivot is not None:
-            return ExtendedFilter(several, pivot)
-    return None
+def _filters(
+    matchers: Mapping[PatternMatcher, SequentialPlan], unit: str, statistics: Statistics
+) -> dict[PatternMatcher, ExtendedFilter]:
+    """What matchers could read few events by. Those over the same events share one, if they can."""
+    own = (extended_filter(one, plan, unit, statistics) for one, plan in matchers.items())
+    shared = shared_filters(one for one in own if one is not None)
+    return {matcher: one for one in shared for matcher in one.matchers}
 
 
-def _reads(matcher: PatternMatcher) -> tuple[Operator, tuple[str, ...]]:
-    """What the extended filter of a matcher depends on, besides its symbols."""
-    return matcher.input, matcher.clause.partition
+def with_shared_filters(plans: Sequence[QueryPlan]) -> list[QueryPlan]:
+    """The plans of queries that are executed together: matchers of different ones share extended filters,
+    too."""
+    networks = [one for one in plans if isinstance(one, NetworkPlan)]
+    found = shared_filters(each for one in networks for each in one.filters.values())
+    shared = {(one.unit, matcher): one for one in found for matcher in one.matchers}
+    return [
+        replace(one, filters={matcher: shared[one.unit, matcher] for matcher in one.filters})
+        if isinstance(one, NetworkPlan)
+        else one
+        for one in plans
+    ]

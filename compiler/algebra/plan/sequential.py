@@ -4,7 +4,7 @@ the matches."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from neelc.ir import expressions as e
@@ -20,7 +20,7 @@ from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, widt
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.sequential import program as p
 from neelc.runtime.kernels.sequential.program import SymbolAutomaton
-from neelc.runtime.program import EventName
+from neelc.runtime.program import Apply, ColumnValue, EventName, Value
 
 # From a pattern over symbols to a deterministic automaton.
 #
@@ -210,6 +210,31 @@ def streamed_sequential(plan: SequentialPlan) -> p.SequentialProgram:
         refusal.hint = "add WITHIN, such as WITHIN 1 HOUR, or an upper bound, such as {1,100}"
         raise refusal
     return plan.program
+
+
+def with_columns(plan: SequentialPlan, names: Mapping[str, str]) -> SequentialPlan:
+    """The plan for events whose columns have other names."""
+
+    def change(value: Value) -> Value:
+        match value:
+            case ColumnValue(variable, name):
+                return ColumnValue(variable, names[name])
+            case Apply(operands=operands):
+                return replace(value, operands=tuple(map(change, operands)))
+        return value
+
+    program = plan.program
+    return replace(
+        plan,
+        columns=tuple(replace(one, name=names[one.name]) for one in plan.columns),
+        program=replace(
+            program,
+            keys=tuple(names[key] for key in program.keys),
+            outputs=tuple(replace(one, column=names[one.column]) for one in program.outputs),
+            conditions=tuple(replace(one, test=change(one.test)) for one in program.conditions),
+            codings=tuple(tuple(names[name] for name in several) for several in program.codings),
+        ),
+    )
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
+from neelc.algebra.plan.extended_filter import ExtendedFilter
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import (
@@ -33,7 +34,13 @@ from neelc.engines.spark.relations import (
     Where,
 )
 from neelc.engines.spark.scans import StreamRelations
-from neelc.engines.spark.sequential import emit_extended_filter, emit_pattern_matcher
+from neelc.engines.spark.sequential import (
+    SharedMatches,
+    emit_extended_filter,
+    emit_pattern_matcher,
+    emit_shared_matches,
+    emit_sharing_matcher,
+)
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Aggregator, Coalesced
 from neelc.ir.expressions import Aggregate, Attribute, Expr, conjuncts
@@ -238,13 +245,24 @@ def emit_agent(emitting: RelationBuilder, agent: Agent, stages: Sequence[EventRe
     return EventRelation(emitting.let("found", SelectColumns(made, items), "Its events."), columns)
 
 
+SharedFilters = dict[ExtendedFilter | None, SharedMatches]
+"""What was written already for several matchers."""
+
+
 def algebra_relations(
-    plan: NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+    plan: NetworkPlan,
+    sources: StreamRelations,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    shared: SharedFilters | None = None,
 ) -> Iterator[Let]:
-    """The relations of a SELECT."""
+    """The relations of a SELECT, but what it shares with those before it."""
     query, unit = plan.query, plan.unit
     emitting = RelationBuilder(unit, query.clock, sources, taken, most_matches=plan.most_matches)
-    stage = NetworkWriter(emitting, plan).stage(plan.root, query.root.payload)
+    stage = NetworkWriter(emitting, plan, shared={} if shared is None else shared).stage(
+        plan.root, query.root.payload
+    )
     emitting.lets.append(result_of(plan, stage, name, as_stream))
     yield from emitting.lets
 
@@ -265,13 +283,13 @@ def result_of(plan: NetworkPlan, stage: EventRelation, name: str, as_stream: boo
 
 @dataclass(frozen=True)
 class NetworkWriter:
-    """Writes the operators of a network, but those that are `written` already. `shared` is what several
-    matchers read."""
+    """Writes the operators of a network, but those that are `written` already, and what is `shared`
+    with others."""
 
     emitting: RelationBuilder
     plan: NetworkPlan
     written: Mapping[a.Operator, EventRelation] = field(default_factory=dict)
-    shared: dict[tuple[a.PatternMatcher, ...], EventRelation] = field(default_factory=dict)
+    shared: SharedFilters = field(default_factory=dict)
 
     def stage(self, operator: a.Operator, needed: Iterable[Expr]) -> EventRelation:
         """The relation of an operator, with the attributes that are needed of it."""
@@ -303,20 +321,22 @@ class NetworkWriter:
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher():
-                program = self.plan.matchers[operator]
-                return emit_pattern_matcher(self.emitting, operator, program, self._candidates(operator))
+                return self._matcher(operator)
         raise AssertionError(f"no relation for {type(operator).__name__}")
 
-    def _candidates(self, operator: a.PatternMatcher) -> EventRelation:
-        """The events that a matcher reads: few of them, if there is an extended filter. Several matchers may
-        share one."""
-        planned = self.plan.filters.get(operator)
-        if planned is None:
-            return self.stage(operator.input, operator.input.payload)
-        if planned.matchers not in self.shared:
-            below = self.stage(operator.input, operator.input.payload)
-            self.shared[planned.matchers] = emit_extended_filter(self.emitting, planned, below)
-        return self.shared[planned.matchers]
+    def _matcher(self, operator: a.PatternMatcher) -> EventRelation:
+        """A matcher reads few events, if there is an extended filter. Several may share one."""
+        plan, planned = self.plan.matchers[operator], self.plan.filters.get(operator)
+        if planned in self.shared:
+            return emit_sharing_matcher(self.emitting, operator, self.shared[planned])
+        below = self.stage(operator.input, operator.input.payload)
+        if planned is None or not planned.pays:
+            return emit_pattern_matcher(self.emitting, operator, plan, below)
+        if len(planned.matchers) == 1:
+            few = emit_extended_filter(self.emitting, planned, below)
+            return emit_pattern_matcher(self.emitting, operator, plan, few)
+        self.shared[planned] = emit_shared_matches(self.emitting, planned, below)
+        return emit_sharing_matcher(self.emitting, operator, self.shared[planned])
 
     def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:
         tests = [stage.sql(one) for one in conjuncts(condition)]

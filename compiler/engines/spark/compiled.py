@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.algebra.plan.network import NetworkPlan, QueryPlan
-from neelc.engines.spark.algebra import algebra_relations
+from neelc.algebra.plan.network import NetworkPlan, QueryPlan, with_shared_filters
+from neelc.engines.spark.algebra import SharedFilters, algebra_relations
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
@@ -20,6 +20,7 @@ from neelc.engines.spark.relations import (
     Relation,
     Relations,
     SelectColumns,
+    without_repetitions,
 )
 from neelc.engines.spark.rules import (
     LoneRule,
@@ -118,6 +119,7 @@ def write_script(
 ) -> CompiledScript:
     """Source for the last of the queries, which reads those before it, as the plan of each says. `streaming`:
     over streams without end; as a `network`, if one operator runs all queries."""
+    queries = _with_shared_filters(queries)
     read = (stream for one in queries for stream in one.named.query.streams)
     writer = _ScriptWriter(streaming, with_all_derived(read))
     if network is not None:
@@ -126,7 +128,7 @@ def write_script(
         for one in queries:
             writer.add(one, is_last=one is queries[-1])
     last = queries[-1].named.query
-    relations = Relations(tuple(writer.lets))
+    relations = Relations(tuple(writer.lets if streaming else without_repetitions(writer.lets)))
     return CompiledScript(
         relations,
         str(last) if isinstance(last, Algebra) else last.title,
@@ -138,6 +140,12 @@ def write_script(
     )
 
 
+def _with_shared_filters(queries: Sequence[WrittenQuery]) -> list[WrittenQuery]:
+    """Queries that are executed together: their matchers share extended filters."""
+    shared = with_shared_filters([one.plan for one in queries])
+    return [replace(one, plan=plan) for one, plan in zip(queries, shared, strict=True)]
+
+
 def write_rules(
     read: Sequence[WrittenQuery],
     sets: Sequence[RuleSetPlan],
@@ -147,7 +155,9 @@ def write_rules(
 ) -> CompiledScript:
     """Source for the rows of many queries as one table: those that are executed together in `sets`, and those
     that are executed `alone`. They may read those that are `read`."""
-    queries = [*(one.named.query for one in (*read, *alone)), *(one.events for one in sets)]
+    both = _with_shared_filters([*read, *alone])
+    read, alone = both[: len(read)], both[len(read) :]
+    queries = [*(one.named.query for one in both), *(one.events for one in sets)]
     streams = (stream for query in queries for stream in query.streams)
     writer = _ScriptWriter(False, with_all_derived(streams))
     for one in read:
@@ -155,7 +165,7 @@ def write_rules(
     names = [writer.add_rules(one, most_matches, times) for one in sets]
     names += [writer.add_alone(one, times) for one in alone]
     writer.lets.append(all_rows(names, free("result", writer.taken)))
-    relations = Relations(tuple(writer.lets))
+    relations = Relations(tuple(without_repetitions(writer.lets)))
     rules = [NamedQuery(rule.name, rule.query) for one in sets for rule in one.plans]
     strategies = [(rule.name or "", "kernel") for rule in rules]
     strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
@@ -208,6 +218,7 @@ class _ScriptWriter:
     clocks: dict[str, Clock] = field(default_factory=dict)
     reads: dict[str, str] = field(default_factory=dict)
     results: list[tuple[str | None, str]] = field(default_factory=list)
+    shared: SharedFilters = field(default_factory=dict)
     taken: set[str] = field(
         default_factory=lambda: {
             "spark",
@@ -235,7 +246,7 @@ class _ScriptWriter:
             self.lets += host_relations(plan, self._read_by(plan.query), self.taken, name)
         else:
             sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-            self.lets += _relations(plan, sources, self.taken, name, one.as_stream)
+            self.lets += _relations(plan, sources, self.taken, name, one.as_stream, self.shared)
         self.results.append((query, name))
         if query is None:
             return
@@ -357,13 +368,18 @@ def _computed(column: DerivedColumn, stream: Stream) -> str:
 
 
 def _relations(
-    plan: StrategyPlan | NetworkPlan, sources: StreamRelations, taken: set[str], name: str, as_stream: bool
+    plan: StrategyPlan | NetworkPlan,
+    sources: StreamRelations,
+    taken: set[str],
+    name: str,
+    as_stream: bool,
+    shared: SharedFilters,
 ) -> Iterable[Let]:
     """The relations of a query, by the kind of its plan."""
     if isinstance(plan, NetworkPlan) and plan.streamed is not None:
         return select_relations(plan, plan.streamed, sources, taken, name)
     if isinstance(plan, NetworkPlan):
-        return algebra_relations(plan, sources, taken, name, as_stream)
+        return algebra_relations(plan, sources, taken, name, as_stream, shared)
     query = plan.query
     match plan.plan:
         case AggregatePlan() as counted:

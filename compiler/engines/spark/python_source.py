@@ -39,7 +39,7 @@ from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet
-from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
     ImpreciseProgram,
@@ -154,6 +154,8 @@ RUNNERS = {
     SnapshotProgram: ("neelc.runtime.kernels.snapshots.kernel", "snapshots"),
     CoalesceProgram: ("neelc.runtime.kernels.snapshots.kernel", "coalescing"),
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
+    SequentialGroup: ("neelc.runtime.kernels.sequential.group", "sequential_group"),
+    GroupMember: ("neelc.runtime.kernels.sequential.group", "group_member"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
     NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),

@@ -5,12 +5,14 @@ Expressions are Spark SQL, so that one plan can be written as PySpark source and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet
-from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
     NetworkProgram,
@@ -21,7 +23,16 @@ from neelc.runtime.program import (
     registered_folds,
 )
 
-AnyProgram = PatternProgram | RuleSet | RowProgram | SnapshotProgram | CoalesceProgram | SequentialProgram
+AnyProgram = (
+    PatternProgram
+    | RuleSet
+    | RowProgram
+    | SnapshotProgram
+    | CoalesceProgram
+    | SequentialProgram
+    | SequentialGroup
+    | GroupMember
+)
 
 StreamedProgram = (
     StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | NetworkProgram | StreamedRows
@@ -302,3 +313,59 @@ def functions_on_stream(streamed: StreamedProgram) -> list[str]:
     if isinstance(streamed, NetworkProgram):
         return [name for node in streamed.nodes for name in functions_on_stream(node.program)]
     return [] if isinstance(streamed, SnapshotNetwork) else functions_of(streamed.program)
+
+
+# Equal relations once: queries that are executed together often begin alike.
+
+ONCE = Read | SelectColumns | Extend | Where | Union | Join | AggregateRows | Sorted | Kernel
+"""Relations that are the same wherever the same is written. What users' functions do is not known."""
+
+
+def without_repetitions(lets: Iterable[Let]) -> Iterator[Let]:
+    """Each relation once: whoever reads an equal one reads the first. The last one stays, it is the result.
+
+    >>> lets = Let("s", Read("S")), Let("t", Read("S")), Let("few", Where("t", "x > 1"))
+    >>> for one in without_repetitions(lets):
+    ...     print(one.name, one.relation)
+    s Read(stream='S', path=None, format=None, schema='', options=(), items=(), is_streaming=False)
+    few Where(source='s', condition='x > 1')
+    """
+    *before, last = lets
+    known: dict[Relation, str] = {}
+    first: dict[str, str] = {}
+    for let in before:
+        relation = reading(let.relation, first)
+        name = known.setdefault(relation, let.name) if isinstance(relation, ONCE) else let.name
+        if name != let.name:
+            first[let.name] = name
+        else:
+            yield replace(let, relation=relation)
+    yield replace(last, relation=reading(last.relation, first))
+
+
+def reading(relation: Relation, renamed: Mapping[str, str]) -> Relation:
+    """The relation made from others: those of the names that `renamed` has for them.
+
+    >>> reading(Union(("a", "b", "b")), {"b": "c"})
+    Union(sources=('a', 'c', 'c'))
+    """
+
+    def named(name: str) -> str:
+        return renamed.get(name, name)
+
+    match relation:
+        case Read():
+            return relation
+        case SparkQuery(text, names) if names:
+            # Braces of the text's own are doubled, and no names are in them.
+            text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"{{{named(m[1])}}}" if m[1] else m[0], text)
+            return replace(relation, text=text, names=tuple(dict.fromkeys(map(named, names))))
+        case SparkQuery():
+            return relation
+        case Union(sources) | AgentCall(_, sources):
+            return replace(relation, sources=tuple(map(named, sources)))
+        case Join((left, one), (right, other)):
+            return replace(relation, left=(named(left), one), right=(named(right), other))
+        case KernelOnStream(source, others=others):
+            return replace(relation, source=named(source), others=tuple(map(named, others)))
+    return replace(relation, source=named(relation.source))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.algebra.plan.aggregates import Pivot
-from neelc.algebra.plan.network import ExtendedFilter
-from neelc.algebra.plan.sequential import SequentialPlan, without_spans
+from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter
+from neelc.algebra.plan.sequential import MOST_SYMBOLS, SequentialPlan, without_spans
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
 from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
@@ -16,7 +16,15 @@ from neelc.ir.expressions import AtRow, Attribute, Expr
 from neelc.ir.names import bare
 from neelc.ir.types import BIGINT, DATE, DOUBLE, LENGTHS
 from neelc.pattern.plan.columns import NUMBER, EventColumn
-from neelc.runtime.kernels.sequential.program import BITS, TIME, SequentialProgram, SymbolOutput
+from neelc.runtime.kernels.sequential.program import (
+    BITS,
+    MEMBER,
+    TIME,
+    GroupMember,
+    SequentialGroup,
+    SequentialProgram,
+    SymbolOutput,
+)
 from neelc.scalar.spark.expressions import as_number, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
@@ -71,25 +79,50 @@ def emit_pattern_matcher(
     emitting: RelationBuilder, operator: PatternMatcher, plan: SequentialPlan, below: EventRelation
 ) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
-    writer = _Events(plan, {name: column for (_, name), column in below.columns.items()})
+    writer = _EventWriter(plan.columns, plan.program.keys, below)
     events = emitting.let(
         "judged",
-        SelectColumns(below.relation, tuple(writer.items())),
+        SelectColumns(below.relation, (*writer.items(), (writer.bits(plan.bits), BITS))),
         "Which symbols each event emits, as bits.",
     )
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
-    keys = tuple(map(identifier, program.keys))
-    ordered = emitting.let("ordered", Sorted(events, keys, (*keys, MOMENT)), _order(program))
-    kernel = Kernel(ordered, program, writer.schema(program), emitting.most_matches)
+    ordered = _ordered(emitting, events, program.keys)
+    plan = replace(plan, program=program)
+    kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
+    return _emit_measures(emitting, operator, plan, chunks, matches)
+
+
+def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str:
+    names = tuple(map(identifier, keys))
+    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys))
+
+
+def _emit_measures(
+    emitting: RelationBuilder,
+    operator: PatternMatcher,
+    plan: SequentialPlan,
+    chunks: Chunks | None,
+    matches: str,
+) -> EventRelation:
+    """What a matcher gives, computed of the outputs of its program."""
     if chunks is not None:
         matches = chunks.matches(emitting, matches)
+
+    def taken(node: Expr) -> str | None:
+        """The output of the program for a value of a match."""
+        if not isinstance(node, AtRow):
+            return None
+        known = without_spans(node)
+        assert isinstance(known, AtRow)
+        return plan.outputs[known]
+
     names = named(operator.payload)
     lasting = instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [
-        (sql(measure.expression, writer.taken), names[place_of(attribute)])
+        (sql(measure.expression, taken), names[place_of(attribute)])
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
     ]
     times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
@@ -97,29 +130,44 @@ def emit_pattern_matcher(
     return EventRelation(result, names, lasting)
 
 
-def _order(program: SequentialProgram) -> str:
-    if program.keys == (CHUNK,):
+def _order(keys: Sequence[str]) -> str:
+    if tuple(keys) == (CHUNK,):
         return "The events of each chunk together, in order."
-    if program.keys:
+    if keys:
         return "The events of each partition together, in order."
     return "No partitions, and no window of time: all events, in order, on one core."
 
 
-class _Events:
-    """Writes the columns of events, whose attributes are in the columns `own` of a relation."""
+def _types(plan: SequentialPlan) -> dict[str, str]:
+    """The types of the columns of events."""
+    return {CHUNK: "BIGINT"} | {
+        column.name: spark_type(BIGINT if column.form == NUMBER else column.type) for column in plan.columns
+    }
 
-    def __init__(self, plan: SequentialPlan, own: dict[str, str]) -> None:
-        self.plan, self.own = plan, own
+
+def _schema(plan: SequentialPlan) -> str:
+    types = _types(plan)
+    fields = [f"{one.name} {types[one.column]}" for one in plan.program.outputs]
+    return ", ".join((*fields, f"{MOMENT} BIGINT"))
+
+
+@dataclass(frozen=True)
+class _EventWriter:
+    """Writes the `columns` of events, whose attributes are those of a relation, and which symbols they
+    emit."""
+
+    columns: tuple[EventColumn, ...]
+    keys: tuple[str, ...]
+    below: EventRelation
 
     def items(self) -> Iterator[tuple[str, str]]:
-        for column in self.plan.columns:
+        for column in self.columns:
             yield self._value(column), column.name
         yield "start", TIME
-        yield self._bits(), BITS
 
     def _value(self, column: EventColumn) -> str:
         text = sql(column.expression, self._attribute)
-        if column.name in self.plan.program.keys and column.type == DOUBLE:
+        if column.name in self.keys and column.type == DOUBLE:
             # Zero has two forms and NaN has many; as keys they are one.
             return f"nanvl({text} + 0.0D, double('NaN'))"
         if column.form == NUMBER:
@@ -128,78 +176,190 @@ class _Events:
         return text
 
     def _attribute(self, node: Expr) -> str | None:
-        return identifier(self.own[bare(node.name)]) if isinstance(node, Attribute) else None
+        if not isinstance(node, Attribute):
+            return None
+        own = {name: column for (_, name), column in self.below.columns.items()}
+        return identifier(own[bare(node.name)])
 
-    def _bits(self) -> str:
+    def bits(self, definitions: Sequence[Definition]) -> str:
+        """A number with the bit of each definition that an event meets."""
         texts = []
-        for number, conjuncts in enumerate(self.plan.bits):
+        for number, definition in enumerate(definitions):
             bit = f"{2**number}L"
-            tests = [sql(one, self._attribute) for one in conjuncts]
-            joined = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
-            texts.append(f"IF({joined}, {bit}, 0L)" if tests else bit)
+            texts.append(f"IF({self.condition(definition)}, {bit}, 0L)" if definition else bit)
         return " + ".join(texts) or "0L"
 
-    def schema(self, program: SequentialProgram) -> str:
-        types = {CHUNK: "BIGINT"} | {
-            column.name: spark_type(BIGINT if column.form == NUMBER else column.type)
-            for column in self.plan.columns
-        }
-        fields = [f"{one.name} {types[one.column]}" for one in program.outputs]
-        return ", ".join((*fields, f"{MOMENT} BIGINT"))
-
-    def taken(self, node: Expr) -> str | None:
-        """The output of the program for a value of a match."""
-        if not isinstance(node, AtRow):
-            return None
-        known = without_spans(node)
-        assert isinstance(known, AtRow)
-        return self.plan.outputs[known]
+    def condition(self, definition: Definition) -> str:
+        tests = [sql(one, self._attribute) for one in definition]
+        return tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
 
 
-# The extended filter in front of a pattern matcher (JEPC thesis, 19.2.4).
+# The extended filter in front of pattern matchers (JEPC thesis, 19.2.4).
 #
-# An event can be in a match only if an event that emits the pivot, a symbol of every match, is within the
-# window of it. Time is cut into buckets of one window; events stay that stand in a bucket with a pivot, or
-# next to one. Whatever lies between the first and the last event of a match stays, so no two events become
-# neighbours in it that were none, and no event is needed to reset the matcher as in the thesis.
+# By time: an event can be in a match only if an event that emits the pivot, a symbol of every match, is
+# within the window of it. Time is cut into buckets of one window; events stay that stand in a bucket with a
+# pivot, or next to one. Whatever lies between the first and the last event of a match stays, so no two events
+# become neighbours in it that were none, and no event is needed to reset the matcher as in the thesis.
 #
-# Several matchers over the same events have one filter, if they have a symbol of the same definition: its
-# buckets are as wide as the widest of their windows, so what is true of one window is true of all of them.
+# By place: if at most so many instants of a match come before the pivot, and so many behind it, these stay.
+# What matchers find among the events that stay has a pivot, and all its instants are at most as far from it;
+# since all these stay, they are neighbours there only if they were before.
+#
+# Several matchers over the same events have one filter, if they have a symbol of the same definition: it is
+# as wide as the widest of them. Their events are judged together, so that Spark shuffles them once: it would
+# cut down the columns of a shuffle for each reader, but a kernel reads all that there are.
+
+PLACE, NEAR = "place of instant", "near pivot"
+"""Columns of the filter by place."""
 
 
 def emit_extended_filter(
     emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation
 ) -> EventRelation:
-    """The events that can be in a match of one of the matchers, which all read the events of `stage`."""
-    pivot, operator, count = planned.pivot, planned.matchers[0], len(planned.matchers)
+    """The events within a window of one that emits the pivot."""
     own = {name: column for (_, name), column in stage.columns.items()}
-    keys = [identifier(own[name]) for name in operator.clause.partition]
-    pivots = _pivots(emitting, pivot, stage, keys, own)
-    bucket = floor_divided("e.start", pivot.reach)
+    keys = [identifier(own[name]) for name in planned.matchers[0].clause.partition]
+    pivots = _pivots(emitting, planned, stage, keys)
+    bucket = floor_divided("e.start", planned.reach)
     same = [f"e.{key} <=> p.key_{number}" for number, key in enumerate(keys)]
     name = emitting.let(
         "candidates",
         Join(
             (stage.relation, "e"), (pivots, "p"), " AND ".join([*same, f"{bucket} = p.bucket"]), "LEFT SEMI"
         ),
-        f"The extended filter{f' for {count} matchers' if count > 1 else ''}: events that are near one that "
-        f"emits {pivot.symbol}.",
+        f"{_label(planned)}: events that are near one that emits {planned.pivot.symbol}.",
     )
     return EventRelation(name, stage.columns, stage.length)
 
 
-def _pivots(
-    emitting: RelationBuilder, pivot: Pivot, stage: EventRelation, keys: Sequence[str], own: dict[str, str]
-) -> str:
-    def refs(node: Expr) -> str | None:
-        return identifier(own[bare(node.name)]) if isinstance(node, Attribute) else None
+def _label(planned: ExtendedFilter) -> str:
+    count = len(planned.matchers)
+    return f"The extended filter{f' for {count} matchers' if count > 1 else ''}"
 
-    tests = [sql(one, refs) for one in pivot.conditions]
-    where = tests[0] if len(tests) == 1 else " AND ".join(f"({one})" for one in tests)
-    bucket = floor_divided("start", pivot.reach)
+
+def _pivots(
+    emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation, keys: Sequence[str]
+) -> str:
+    pivot = planned.pivot
+    where = _EventWriter((), (), stage).condition(pivot.definition)
+    bucket = floor_divided("start", planned.reach)
     items: Items = (
         *((key, f"key_{number}") for number, key in enumerate(keys)),
         (f"explode(sequence({bucket} - 1L, {bucket} + 1L))", "bucket"),
     )
     comment = f"Where {pivot.symbol} is emitted: in every match, and by {pivot.share:.2g} of the events."
     return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), comment)
+
+
+@dataclass(frozen=True)
+class SharedMatches:
+    """The relation with the matches of several matchers, and what there is of each."""
+
+    relation: str
+    chunks: Chunks | None
+    members: Mapping[PatternMatcher, tuple[SequentialPlan, GroupMember]]
+
+
+def emit_shared_matches(
+    emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation
+) -> SharedMatches:
+    """The matches of several matchers: events are judged for all of them, those that are not near a pivot are
+    left out, and one kernel finds what each matches among the others."""
+    below = emit_extended_filter(emitting, planned, stage) if planned.is_by_time else stage
+    plans = [planned.judged.renamed(plan) for plan in planned.plans]
+    chunks = chunks_of(replace(plans[0].program, reach=planned.reach))
+    writer = _EventWriter(planned.judged.columns, plans[0].program.keys, below)
+    words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
+    comment = f"Which symbols of {len(plans)} matchers each event emits, as bits."
+    events = emitting.let("judged", SelectColumns(below.relation, (*writer.items(), *words)), comment)
+    if chunks is not None:
+        events = chunks.events(emitting, events)
+        plans = [replace(plan, program=chunks.program(plan.program)) for plan in plans]
+    keys = plans[0].program.keys
+    if not planned.is_by_time:
+        events = _near_by_place(emitting, planned, events, keys)
+    group, schema = _group(planned, plans)
+    ordered = _ordered(emitting, events, keys)
+    kernel = Kernel(ordered, group, schema, emitting.most_matches)
+    found = emitting.let("matches", kernel, f"Matches of {len(plans)} matchers, in one pass.")
+    # A shuffle that Spark reuses: without it, the kernel would run once for each matcher.
+    apart = emitting.let("of_matchers", Sorted(found, (MEMBER,), ()), "Those of each matcher together.")
+    members = [
+        GroupMember(number, tuple(zip(_names(one), _names(plan.program), strict=True)))
+        for number, (one, plan) in enumerate(zip(group.programs, plans, strict=True))
+    ]
+    of_each = zip(plans, members, strict=True)
+    return SharedMatches(apart, chunks, dict(zip(planned.matchers, of_each, strict=True)))
+
+
+def _names(program: SequentialProgram) -> list[str]:
+    return [one.name for one in program.outputs]
+
+
+def _group(planned: ExtendedFilter, plans: Sequence[SequentialPlan]) -> tuple[SequentialGroup, str]:
+    """The program for all matchers, and the columns of what it finds: outputs of one type are in one column,
+    as far as no matcher has several."""
+    slots: dict[tuple[str, int], tuple[str, str]] = {}
+    programs = []
+    for plan in plans:
+        types, outputs, used = _types(plan), [], Counter[str]()
+        for one in plan.program.outputs:
+            type = types[one.column]
+            slot, _ = slots.setdefault((type, used[type]), (f"slot_{len(slots) + 1}", one.column))
+            used[type] += 1
+            outputs.append(replace(one, name=slot))
+        places = tuple(_place(planned, one) for one in plan.bits)
+        programs.append(replace(plan.program, outputs=tuple(outputs), places=places))
+    label = f"{len(plans)} matchers"
+    fields = [f"{slot} {type}" for (type, _), (slot, _) in slots.items()]
+    schema = ", ".join((f"{MEMBER} INT", *fields, f"{MOMENT} BIGINT"))
+    return SequentialGroup(tuple(programs), tuple(slots.values()), label), schema
+
+
+def emit_sharing_matcher(
+    emitting: RelationBuilder, operator: PatternMatcher, shared: SharedMatches
+) -> EventRelation:
+    """The matches of one of several matchers that share events."""
+    plan, member = shared.members[operator]
+    comment = f"Matches of {operator.clause.pattern}"
+    matches = emitting.let("matches", Kernel(shared.relation, member, _schema(plan)), comment)
+    return _emit_measures(emitting, operator, plan, shared.chunks, matches)
+
+
+def _words(planned: ExtendedFilter) -> Iterator[tuple[Definition, ...]]:
+    """The definitions, as many together as a number has bits for."""
+    definitions = planned.judged.definitions
+    for first in range(0, len(definitions), MOST_SYMBOLS):
+        yield definitions[first : first + MOST_SYMBOLS]
+
+
+def _word(number: int) -> str:
+    return f"{BITS} {number + 1}"
+
+
+def _place(planned: ExtendedFilter, definition: Definition) -> tuple[str, int]:
+    """Where the bit of a definition is."""
+    word, number = divmod(planned.judged.definitions.index(definition), MOST_SYMBOLS)
+    return _word(word), number
+
+
+def _near_by_place(
+    emitting: RelationBuilder, planned: ExtendedFilter, events: str, keys: Sequence[str]
+) -> str:
+    """The events that are so many instants away from one that emits the pivot."""
+    pivot, by = planned.pivot, ", ".join(map(identifier, keys))
+    partition = f"PARTITION BY {by} " if by else ""
+    numbered = emitting.let(
+        "numbered",
+        Extend(events, ((f"dense_rank() OVER ({partition}ORDER BY {MOMENT})", PLACE),)),
+        "The instants of each partition, in order.",
+    )
+    word, number = _place(planned, pivot.definition)
+    frame = f"RANGE BETWEEN {pivot.after} PRECEDING AND {pivot.before} FOLLOWING"
+    near = f"max({identifier(word)} & {2**number}L) OVER ({partition}ORDER BY {identifier(PLACE)} {frame})"
+    marked = emitting.let("marked", Extend(numbered, ((near, NEAR),)))
+    comment = (
+        f"{_label(planned)}: events at most {pivot.before} instants before one that emits {pivot.symbol}, "
+        f"and {pivot.after} behind it."
+    )
+    return emitting.let("candidates", Where(marked, f"{identifier(NEAR)} <> 0L"), comment)

@@ -585,8 +585,18 @@ class Matcher:
 
     def line(self) -> EventInstants:
         time = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)
-        bits = np.asarray(self.columns[BITS].fill_null(0)).astype(np.int64, copy=False)
-        return timeline(time, bits, self.heads, len(self.program.names))
+        return timeline(time, self._bits(), self.heads, len(self.program.names))
+
+    def _bits(self) -> Ints:
+        """The symbols of each event: bit s of those that emit symbol s."""
+        places = self.program.places
+        if not places:
+            return _numbers(self.columns[BITS])
+        words = {name: _numbers(self.columns[name]) for name, _ in places}
+        found = np.zeros(len(self.columns[TIME]), dtype=np.int64)
+        for symbol, (name, number) in enumerate(places):
+            found |= (words[name] >> number & 1) << symbol
+        return found
 
     def matches(self, line: EventInstants, ends: Bools) -> Iterator[PartialSequences]:
         """The matches that end at these instants."""
@@ -601,6 +611,10 @@ class Matcher:
         none = np.zeros(0, dtype=np.int64)
         values = coded({name: self.columns[name] for name in names}, self.program.codings)
         return KernelEvents(none, none, none, {}, values, (none, none))
+
+
+def _numbers(column: pa.Array) -> Ints:
+    return np.asarray(column.fill_null(0)).astype(np.int64, copy=False)
 
 
 def tracked(program: SequentialProgram) -> tuple[int | None, ...]:

@@ -53,7 +53,9 @@ class SymbolCondition:
 @dataclass(frozen=True)
 class SequentialProgram:
     """A clause. `keys` are the columns that partition the events. A match has at most `rows` events, and the
-    column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared."""
+    column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared.
+    Events that were judged for several programs have the bit of each symbol at one of `places`: a column,
+    and a number in it."""
 
     automaton: SymbolAutomaton
     names: tuple[str, ...]
@@ -64,6 +66,29 @@ class SequentialProgram:
     reach: int | None = None
     rows: int | None = None
     label: str = field(default="", compare=False)
+    places: tuple[tuple[str, int], ...] = ()
+
+
+MEMBER = "member"
+"""The column of the program that a match is of, among those of a group: its number."""
+
+
+@dataclass(frozen=True)
+class SequentialGroup:
+    """Clauses over the same events, in the same partitions. Their outputs are `slots`, columns that several
+    of them may have: each with an input column that has its type."""
+
+    programs: tuple[SequentialProgram, ...]
+    slots: tuple[tuple[str, str], ...]
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """The matches of one clause of a group: its number, and the outputs in the slots."""
+
+    number: int
+    outputs: tuple[tuple[str, str], ...]
 
 
 def condition_columns(program: SequentialProgram) -> Iterator[ColumnValue]:
@@ -81,4 +106,5 @@ def columns_of_events(program: SequentialProgram) -> tuple[str, ...]:
     """The columns of events that a program reads, besides their time."""
     read = (one.name for one in condition_columns(program))
     taken = (one.column for one in program.outputs)
-    return tuple(dict.fromkeys((BITS, *program.keys, *sorted({*read, *taken}))))
+    bits = [column for column, _ in program.places] or [BITS]
+    return tuple(dict.fromkeys((*bits, *program.keys, *sorted({*read, *taken}))))
