@@ -218,10 +218,8 @@ class _Rolling:
         self.taken.add(id(one.step))
         finest = one.hierarchy.level(own)
         if finest is not None and one.hierarchy.is_coarser(finest, one.target):
-            message = (
-                f"`{self.rolled.name}` has no finer level than `{finest}` here, and none of `{one.target}`"
-            )
-            hint = f"its level is taken of an attribute: {place}"
+            message = f"`{one.target}` is finer than `{finest}`, all that `{self.rolled.name}` knows"
+            hint = f"drill down to `{finest}`, at most: it has {place}"
             self.findings.report("NEEL3061", message, self.findings.at(one.step.target, one.step), hint)
         return one.name
 
