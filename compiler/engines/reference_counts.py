@@ -39,8 +39,15 @@ def _counts(asked: StreamQuestions, rows: Sequence[Row]) -> StreamCounts:
 
 
 def _values(values: Iterable[object]) -> tuple[int, int]:
-    """How many are different, and how many there are."""
-    present = [repr(value) for value in values if value is not None]
+    """How many are different, and how many there are.
+
+    >>> _values([1.5, None, 0.0, -0.0, 1.5])
+    (2, 4)
+    """
+    # The two zeros are equal.
+    present = [
+        repr(value + 0.0 if isinstance(value, float) else value) for value in values if value is not None
+    ]
     return len(set(present)), len(present)
 
 
