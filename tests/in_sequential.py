@@ -12,6 +12,7 @@ from in_stream import FAR, Arrival, arrived, run_stream
 
 from neelc import syntax as parse
 from neelc.algebra.bind.sequential import bind_sequential
+from neelc.algebra.plan.extended_filter import judged_events
 from neelc.algebra.plan.sequential import (
     SequentialPlan,
     sequential_plan,
@@ -31,8 +32,9 @@ from neelc.ir.script import RunQuery, Select
 from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
 from neelc.pattern.plan.columns import EVENT
 from neelc.rows.bind.recognize import matched_columns
+from neelc.runtime.kernels.sequential.group import group_member, sequential_group
 from neelc.runtime.kernels.sequential.kernel import sequential as kernel
-from neelc.runtime.kernels.sequential.program import BITS, TIME
+from neelc.runtime.kernels.sequential.program import BITS, TIME, GroupMember, SequentialGroup
 from neelc.runtime.kernels.sequential.stream import SequentialStream
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
@@ -92,6 +94,35 @@ def by_kernel(
                 continue
             found[(*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME])] += 1
     return found
+
+
+def by_group(
+    queries: Sequence[Sequential], rows: Sequence[Row], rows_at_once: int, batch: int
+) -> list[Found]:
+    """The same of several clauses that have the same partitions, by one kernel."""
+    written = [sequential_plan(query, "MILLISECOND") for query in queries]
+    judged = judged_events(written)
+    plans = [judged.renamed(plan) for plan in written]
+    table = _table(replace(plans[0], columns=judged.columns), rows)
+    programs, slots = [], []
+    for number, plan in enumerate(plans):
+        table = table.append_column(f"word {number}", _table(plan, rows).column(BITS))
+        outputs = [replace(one, name=f"{one.name} of {number}") for one in plan.program.outputs]
+        slots += [(one.name, one.column) for one in outputs]
+        places = tuple((f"word {number}", symbol) for symbol in range(len(plan.bits)))
+        programs.append(replace(plan.program, outputs=tuple(outputs), places=places))
+    batches = (table.slice(first, batch) for first in range(0, table.num_rows, batch))
+    group = SequentialGroup(tuple(programs), tuple(slots))
+    results = list(sequential_group(group, rows_at_once)(batches))
+    return [_of_member(number, plan, results) for number, plan in enumerate(plans)]
+
+
+def _of_member(number: int, plan: SequentialPlan, results: Sequence[pa.RecordBatch]) -> Found:
+    names = [one.name for one in plan.program.outputs]
+    member = GroupMember(number, tuple((f"{name} of {number}", name) for name in names))
+    found = [row for batch in group_member(member)(iter(results)) for row in batch.to_pylist()]
+    measures = [one.expression for one in plan.query.measures]
+    return Counter((*(repr(_measure(plan, one, row)) for one in measures), row[TIME]) for row in found)
 
 
 def by_stream(query: Sequential, rows: Sequence[Row], how: Arrival) -> tuple[Found, list[Row]]:

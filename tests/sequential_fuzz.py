@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from fuzz_runner import fuzz
 from generate.sequential import clause, events
-from in_sequential import Row, bound, by_definition, by_kernel, by_stream
+from in_sequential import Row, bound, by_definition, by_group, by_kernel, by_stream
 from in_stream import arrival
 
 from neelc.ir.bound_rows import Sequential
@@ -54,6 +54,24 @@ def pair(seed: int) -> bool:
     return True
 
 
+def group(seed: int) -> int:
+    """How many random clauses were compared that one kernel runs together; AssertionError if one of them has
+    other matches than by itself."""
+    random = Random(f"group {seed}")
+    rows = events(random, most=random.choice((5, 8, 12)))
+    clauses = [bound(clause(random, variables=number % 2 == 1)) for number in range(6)]
+    alike = [one for one in clauses if one.partition == clauses[0].partition]
+    rows_at_once, batch = random.choice(((1, 1), (2, 3), (1000, 4), (1000, 1000)))
+    try:
+        with patch.object(reference, "MAX_SEQUENCES", MAX_SEQUENCES):
+            expected = [by_definition(one, rows) for one in alike]
+        found = by_group(alike, rows, rows_at_once, batch)
+    except (LimitReached, UnsupportedQuery):
+        return 0
+    assert found == expected, f"seed {seed}: {[str(one.pattern) for one in alike]}\n{rows}"
+    return len(alike)
+
+
 def check_stream(seed: int, text: str, query: Sequential, rows: Sequence[Row]) -> None:
     """Fails if the clause has other matches over the same events as a stream."""
     how = arrival(seed)
@@ -69,6 +87,7 @@ def check_stream(seed: int, text: str, query: Sequential, rows: Sequence[Row]) -
 
 def check_pair(number: int, seen: Counter[str]) -> None:
     seen["pairs" if pair(number) else "not compared"] += 1
+    seen["clauses in groups"] += group(number)
 
 
 if __name__ == "__main__":

@@ -139,6 +139,11 @@ def random_sequences() -> None:
             sequential_fuzz.pair(seed)
 
 
+def random_groups() -> None:
+    for seed in range(150):
+        sequential_fuzz.group(seed)
+
+
 def random_snapshots() -> None:
     aggregates = tuple(SnapshotAggregate(name, "x", name) for name in ("count", "sum", "max", "list"))
     for seed in range(60):
@@ -168,6 +173,7 @@ KINDS: dict[str, Callable[[], None]] = {
     "rows": random_clauses,
     "long partitions": long_partitions,
     "sequential": random_sequences,
+    "sequential group": random_groups,
     "snapshots": random_snapshots,
     "coalescing": random_intervals,
 }

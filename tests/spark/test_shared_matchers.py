@@ -1,0 +1,85 @@
+"""Matchers of several queries in one pass: what the reference finds for each, whatever filter they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from bench.bench_rules import as_one
+from bench.rule_workloads import RuleEvents, RuleWorkload, table
+
+from neelc import syntax
+from neelc.engines.spark.compiled import CompiledScript
+from neelc.program import bind
+from neelc.runtime.reference import run
+from neelc.source import Source
+
+PATTERNS = ("abcd", "bca", "a{1,2}cb? d", "(a|b)cd", "cba", "bc(b|d)? a")
+
+
+def workload(random: Random, partition: str, pivots: int, window: int) -> RuleWorkload:
+    """Queries whose patterns have the symbol c in common."""
+    texts = {}
+    for number, pattern in enumerate(PATTERNS):
+        first, last = pattern[0] if pattern[0].isalpha() else "c", "c"
+        definitions = {
+            "a": f"x < {random.randint(3, 9)}",
+            "b": f"y >= {random.randint(0, 4)}",
+            "c": "z = 1",
+            "d": f"y < {'a' if 'a' in pattern.split('d')[0] else 'c'}.x + {random.randint(2, 6)}",
+        }
+        listed = ", ".join(f"{one} AS {text}" for one, text in definitions.items() if one in pattern)
+        texts[f"q{number}"] = (
+            f"SELECT first, last FROM Events MATCH_RECOGNIZE_SEQUENTIAL (MEASURES {first}.x AS first, "
+            f"{last}.y AS last WITHIN {window} MILLISECONDS {partition} PATTERN {pattern} DEFINE {listed})"
+        )
+    columns = (("x", 0, 10), ("y", 0, 10), ("z", 0, pivots))
+    return RuleWorkload("shared", texts, RuleEvents(400, ("A",), 3, columns=columns))
+
+
+def events_of(one: RuleWorkload, random: Random) -> pa.Table:
+    """Events of the workload, some of which are simultaneous, in no order."""
+    rows = table(one.events).to_pylist()
+    begin = rows[0]["ts"]
+    for row in rows:
+        row["ts"] = begin + timedelta(milliseconds=random.randint(0, 4 * len(rows) // 5))
+    random.shuffle(rows)
+    return pa.Table.from_pylist(rows, table(one.events).schema)
+
+
+def expected(one: RuleWorkload, events: pa.Table) -> Counter[tuple[object, ...]]:
+    named = "".join(f"({text}) AS {name};\n" for name, text in one.texts.items())
+    source = Source(one.events.statement + named)
+    found = run(bind(syntax.read(source), source), {"Events": events.to_pylist()})
+    return Counter((row[0], row[1]) for _, result in found for row in result.rows)
+
+
+def found_by(spark: Any, compiled: CompiledScript, events: pa.Table) -> Counter[tuple[object, ...]]:
+    namespace: dict[str, Any] = {}
+    exec(compiled.source, namespace)
+    plain = events.set_column(1, "kind", events["kind"].cast(pa.string()))
+    frame = spark.createDataFrame(plain).repartition(3)
+    return Counter(
+        (row["first"], row["last"]) for row in namespace["query"](spark, {"Events": frame}).collect()
+    )
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION BY id"])
+@pytest.mark.parametrize(("pivots", "window", "kind"), [(100, 100, "behind it"), (200, 2, "are near")])
+def test_matchers_in_one_pass(spark: Any, partition: str, pivots: int, window: int, kind: str) -> None:
+    """By place, where windows are long, and by time, where they are short. The statistics are wrong on
+    purpose: there are more pivots, so that there are matches."""
+    random = Random(f"{partition} {kind}")
+    one = workload(random, partition, pivots, window)
+    compiled = as_one(one)
+    (comment,) = [let.comment for let in compiled.relations.lets if "extended filter" in let.comment]
+    assert f"for {len(PATTERNS)} matchers" in comment and kind in comment
+    dense = workload(random, partition, 6, window)
+    events = events_of(RuleWorkload("dense", one.texts, dense.events), random)
+    matches = expected(one, events)
+    assert sum(matches.values()) > 10
+    assert found_by(spark, compiled, events) == matches
