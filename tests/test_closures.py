@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import pytest
-from generate.bodies import with_bodies
+from generate.bodies import DrawnClosure, beside_negations, with_bodies
 from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair
 from pattern_examples import query
@@ -11,6 +13,7 @@ from pattern_examples import query
 from neelc.errors import NeelError
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.program import Absent, FilterStep, KernelStep, RepeatStep, Take
@@ -21,10 +24,10 @@ def planned(text: str) -> KernelPlan:
     return kernel_plan(query(text), (), "MILLISECOND")
 
 
-def shape(steps: tuple[KernelStep, ...]) -> str:
+def shape(steps: Iterable[KernelStep | PlanStep]) -> str:
     """The steps by what they bind."""
 
-    def name(step: KernelStep) -> str:
+    def name(step: KernelStep | PlanStep) -> str:
         match step:
             case Take(variable=variable):
                 return str(variable)
@@ -56,6 +59,30 @@ def test_a_list_that_only_must_exist_is_one_event() -> None:
     assert shape(found.program.steps) == "a d"  # the check is a bound of d
     kept = planned("SEQ(A a, !SEQ(B+ b[], C c WHERE b[i].x > b[i-1].x AND count(b[]) > 2), D d) WITHIN 9")
     assert shape(kept.program.steps) == "a d !(c b[] filter)"
+
+
+@pytest.mark.parametrize(
+    ("negated", "steps"),
+    [
+        # The element at one end of a list has the same gap there as the list.
+        ("SEQ(A a, B+ b[], !C c, D d)", "a b d !(c)"),
+        ("SEQ(A a, !C c, B+ b[], D d)", "a b !(c) d"),
+        ("(SEQ(B+ b[], D d, !C c) WITHIN 5)", "b d !(c)"),
+        ("AND(B+ b[], SEQ(A a, !C c, D d))", "b a d !(c)"),
+        # None has what the list has at both ends.
+        ("SEQ(A a, !X x, B+ b[], !C c, D d)", "a d b[] !(x) !(c)"),
+        ("(AND(B+ b[], !C c) WITHIN 5)", "b[] !(c)"),
+        ("AND_NEG(B+ b[], !C c, D d)", "d b[] !(c)"),
+        # The longer a list is, the fewer events differ from its elements.
+        ("AND(B+ b[], !B x)", "b[] !(x)"),
+        ("AND(B+ b[], SEQ(A a, !B x, D d))", "a d b[] !(x)"),
+        ("AND(B+ b[], !SEQ(C c, !B x, D d))", "b[] !(c d !(x))"),
+    ],
+)
+def test_one_element_is_enough_unless_negations_look_at_more(negated: str, steps: str) -> None:
+    negation = planned(f"AND(E e, !{negated}) WITHIN 9").plan.steps[-1]
+    assert isinstance(negation, Absent)
+    assert shape(negation.steps) == steps
 
 
 @pytest.mark.parametrize(
@@ -107,6 +134,8 @@ def test_collapsed_needs_no_enumeration() -> None:
         "OR(SEQ(A a, B+ b[]), SEQ(C c, D{2} d[])) WHERE d[2].x > c.x WITHIN 6",
         "SEQ(A a, B* b[], C c) WHERE sum(b[].x) < 20 WITHIN 8",
         "SEQ(A a, !SEQ(B+ b[], C c WHERE sum(b[].x) > 12), D d) WITHIN 9",
+        "AND(A a, !AND(B{1,2} b[], !B x, !SEQ(C c, !B y, D d))) WITHIN 9",
+        "EXISTS b : AND(A a, B+ b[], !SEQ(C c, !B x)) WITHIN 9",
         "SEQ(A a, B+ b[], C c) WHERE stddev(b[].x) > 1.5 AND b[i].x > avg(b[..i-1].x) WITHIN 9",
         "SEQ(A a, B+ b[], C c) WHERE b[2].x > 4 WITHIN 9 RETURN a.ts",
     ],
@@ -130,12 +159,14 @@ def test_what_is_refused(text: str, why: str) -> None:
         planned(text)
 
 
+@pytest.mark.parametrize("drawn", [with_bodies, beside_negations])
 @pytest.mark.parametrize("part", range(3))
-def test_bodies_of_every_kind(part: int) -> None:
-    """Negations, EXISTS and branches in iterations: kernel and bridge find what the reference finds."""
+def test_closures_of_every_kind(part: int, drawn: Callable[[int], DrawnClosure]) -> None:
+    """Negations, EXISTS and branches in iterations, and negations beside lists that need only exist: kernel
+    and bridge find what the reference finds."""
     tally = Tally()
     for number in range(part * 60, (part + 1) * 60):
-        text, head, streams = with_bodies(number)
+        text, head, streams = drawn(number)
         try:
             closure_query = query(text, head)
         except NeelError:

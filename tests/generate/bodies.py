@@ -1,7 +1,9 @@
-"""Queries whose closures have bodies of every kind, under SKIP TILL ANY MATCH; and streams.
+"""Queries whose closures have bodies of every kind, or need only exist beside negations, under SKIP TILL ANY
+MATCH; and streams.
 
 for number in range(1000):
     text, head, tables = with_bodies(number)
+    text, head, tables = beside_negations(number)
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ _TIMES = "+ + * {2} {1,2} {0,1}".split()
 _COMPARED = ("<", "<=", ">", ">=", "<>")
 
 
-def with_bodies(number: int) -> tuple[str, str, list[dict[str, list[Row]]]]:
+DrawnClosure = tuple[str, str, list[dict[str, list[Row]]]]
+"""A query, the declaration of its stream, and some streams."""
+
+
+def with_bodies(number: int) -> DrawnClosure:
     """The query with this number, the declaration of its stream, and some streams."""
     chance = Random(number)
     lasting = chance.random() < 0.25
@@ -37,6 +43,23 @@ def with_bodies(number: int) -> tuple[str, str, list[dict[str, list[Row]]]]:
     text = pattern + (f" WHERE {' AND '.join(where)}" if where else "")
     text += f" WITHIN {chance.choice((3, 5, 8))}" + (" EVENTS" if chance.random() < 0.1 else "")
     return text, LASTING if lasting else POINTS, [_tables(chance, lasting) for _ in range(4)]
+
+
+def beside_negations(number: int) -> DrawnClosure:
+    """The same with a list that need only exist, beside negations that look at it."""
+    chance = Random(number)
+    lasting = chance.random() < 0.25
+    closure = f"B{chance.choice(('+', '{1,3}'))} l[]"
+    negated = ("!B m", "!B n", "!C o", "!AND(A p, !B q)", "SEQ(A r, !B s, C t)", "!A u")
+    parts = [closure, *chance.sample(negated, chance.choice((1, 2)))]
+    chance.shuffle(parts)
+    part = f"{chance.choice(('SEQ', 'AND', 'AND', 'AND_NEG'))}({', '.join(parts)})"
+    if chance.random() < 0.3:
+        part = f"({part} WITHIN {chance.choice((2, 3, 4))})"
+    forms = (f"AND(D d, !{part})", f"SEQ(D d, !{part}, D e)", f"EXISTS l : AND(D d, {part})")
+    text = f"{chance.choice(forms)} WITHIN {chance.choice((6, 12, 20))}"
+    text += " EVENTS" if chance.random() < 0.1 else ""
+    return text, LASTING if lasting else POINTS, [_tables(chance, lasting, "ABBBCD") for _ in range(4)]
 
 
 def _body(chance: Random) -> str:
@@ -82,14 +105,14 @@ def _conditions(chance: Random, pattern: str) -> list[str]:
     return [one for one in found if chance.random() < 0.12]
 
 
-def _tables(chance: Random, lasting: bool) -> dict[str, list[Row]]:
+def _tables(chance: Random, lasting: bool, kinds: str = "ABBCD") -> dict[str, list[Row]]:
     rows: list[Row] = []
     time = 0
     for _ in range(chance.randint(4, 8)):
         time += chance.choice((0, 1, 1, 2))
         row: Row = {
             "ts": time,
-            "kind": chance.choice("ABBCD"),
+            "kind": chance.choice(kinds),
             "id": chance.choice((1, 1, 1, 2)),
             "x": chance.choice((0, 1, 2, 3, None)),
             "y": 1.0,

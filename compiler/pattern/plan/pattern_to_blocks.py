@@ -15,14 +15,17 @@ from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr, SameAttributes, conjuncts
 from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.program import Match
+from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.plan.blocks import (
     Block,
     BlockCondition,
+    BlockVariables,
     BranchChoice,
     Loop,
     PlacedVariable,
     SomeBound,
     UnsupportedQuery,
+    block_variables,
     event_names,
     exclude_each_other,
     implies,
@@ -32,6 +35,7 @@ from neelc.pattern.plan.blocks import (
     with_other_names,
 )
 from neelc.pattern.plan.columns import width_of
+from neelc.pattern.plan.order import tight_bounds
 from neelc.pattern.plan.plan import PlanStep
 from neelc.runtime.program import (
     ALL,
@@ -237,7 +241,7 @@ def distributed(block: Block) -> Block:
         if item.loop is not None:
             body = item.loop.body
             body.checks[:] = [distributed(check) for check in body.checks]
-    return _without_needless_lists(changed) if block.must_exist is not None else changed
+    return changed
 
 
 def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
@@ -293,12 +297,34 @@ def _only_first(expression: Expr) -> frozenset[str]:
     return lists if only and not names & lists else frozenset()
 
 
-def _without_needless_lists(block: Block) -> Block:
-    """Where only existence is required, one element is enough if no condition looks at the list: whatever
-    fits around the list fits around the element."""
+# Lists of which one element is enough, where only existence is required.
+#
+# Whatever fits around a list fits around each of its elements, unless it is a negation: a longer list leaves
+# it fewer events, and less room.
+#
+# !AND(B+ b[], !B x)                 no x is left if the list has every B; one B leaves the others
+# !SEQ(A a, !X x, B+ b[], !C c, D d) an X and a C that are between two B are in no gap around both of them
+# !SEQ(A a, B+ b[], !C c, D d)       the last B of a list has the same gap after it as the list
+#
+# So one element is enough where negations look at one end of the list only: the element there.
+
+
+def without_needless_lists(block: Block, variables: BlockVariables) -> Block:
+    """The block with one event in place of each list of its checks of which one element is enough."""
+    changed = replace(block, checks=[without_needless_lists(check, variables) for check in block.checks])
+    for item in changed.items:
+        if item.loop is not None:
+            checks = item.loop.body.checks
+            checks[:] = [without_needless_lists(check, variables) for check in checks]
+    return _with_single_elements(changed, variables) if block.must_exist is not None else changed
+
+
+def _with_single_elements(block: Block, variables: BlockVariables) -> Block:
+    lists = [item for item in block.items if item.loop is not None and _are_elements_alike(item, block)]
+    ends = _ends_looked_at(block, lists, variables)
     items, conditions = list(block.items), list(block.conditions)
     for number, item in enumerate(block.items):
-        if item.loop is None or not _is_needless(item, block):
+        if item.loop is None or item not in lists or len(ends[item.variable]) > 1:
             continue
         (inner,) = item.loop.body.items
         items[number] = replace(item, loop=None, type=inner.type)
@@ -309,7 +335,8 @@ def _without_needless_lists(block: Block) -> Block:
     return replace(block, items=items, conditions=conditions)
 
 
-def _is_needless(item: PlacedVariable, block: Block) -> bool:
+def _are_elements_alike(item: PlacedVariable, block: Block) -> bool:
+    """Whether conditions require the same of each element of a list, and nothing of the list."""
     loop = item.loop
     assert loop is not None
     body = loop.body
@@ -325,6 +352,43 @@ def _is_needless(item: PlacedVariable, block: Block) -> bool:
     }
     mine = {name for name in inside if base_of(name) == item.variable}
     return mine <= set(loop.names) and not any(base_of(name) == item.variable for name in around)
+
+
+_FIRST, _LAST = 1, -1
+
+
+def _ends_looked_at(
+    block: Block, lists: Sequence[PlacedVariable], variables: BlockVariables
+) -> dict[EventName, set[int]]:
+    """For each of the lists, the ends that the checks of a block look at: both, if what a check finds could
+    be any element, and must not be one."""
+    looked_at: dict[EventName, set[int]] = {item.variable: set() for item in lists}
+    checks = [check for inner in block.all_blocks() for check in inner.checks] if lists else []
+    # A list that is looked for has its bounds at the events of an iteration, too.
+    events = (item for check in checks for item in check.all_items() if item.loop is None)
+    for event in dict.fromkeys(events):
+        for name, end in _ends_that_bound(event, variables):
+            looked_at.setdefault(name, set()).add(end)
+        for name in (item.variable for item in lists):
+            is_apart = name in event.after or name in event.before
+            if not is_apart and variables.can_be_one_event(event, name):
+                looked_at[name] |= {_FIRST, _LAST}
+    return looked_at
+
+
+def _ends_that_bound(event: PlacedVariable, variables: BlockVariables) -> Iterator[tuple[EventName, int]]:
+    """The names that bound an event, as if each were a list, and the end of it that does. In a window, what
+    comes before the event matters by its start, and what comes after it by its end."""
+    bounds = tight_bounds(event, frozenset(variables.items), variables)
+    yield from ((name, _LAST) for name in bounds.after)
+    yield from ((name, _FIRST) for name in bounds.before)
+    for name in (name for window in bounds.within for name in window.events):
+        if name not in event.before:
+            yield name, _FIRST
+        if name not in event.after:
+            yield name, _LAST
+    for name in (name for between in bounds.between for name in (*between.one, *between.other)):
+        yield from ((name, _FIRST), (name, _LAST))
 
 
 def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
@@ -343,6 +407,8 @@ def pattern_to_blocks(query: Match, unit: str) -> tuple[Block, bool]:
     if may_be_empty(whole):
         block.bound.append(SomeBound(targets(whole), ()))
     block = distributed(block)
+    facts = QueryFacts(lambda: query)
+    block = without_needless_lists(block, block_variables(block, facts, frozenset()))
     note_places(block, block.all_conditions())
     _mirror_bounds(block)
     return block, walk.repeats
