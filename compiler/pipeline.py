@@ -304,6 +304,17 @@ class CompiledRules:
     alone: tuple[tuple[str, str], ...]
     refused: tuple[tuple[str, UnsupportedQuery], ...]
     times: DataType
+    costs: Mapping[str, RuleCost]
+    """What each PATTERN among the rules is expected to cost."""
+
+
+@dataclass(frozen=True)
+class RuleCost:
+    """What a rule is expected to do itself, beside reading and sorting events: the partial matches that it
+    writes down, and its rows."""
+
+    partial_matches: float
+    rows: float
 
 
 def compile_rules(
@@ -328,6 +339,7 @@ def compile_rules(
     alone: list[tuple[WrittenQuery, str]] = []
     together: list[RulePlan] = []
     refused: list[tuple[str, UnsupportedQuery]] = []
+    costs: dict[str, RuleCost] = {}
     queries = [
         (named, as_stream)
         for named in needed
@@ -336,6 +348,9 @@ def compile_rules(
     ]
     for one in plan_queries(queries, options, statistics, planner=partial(_rule_plan, rules)):
         assert one.named.name is not None, "rules have names"
+        if isinstance(one.choice, FormChoice) and not one.as_stream:
+            estimate = one.choice.chosen.estimate
+            costs[one.named.name] = RuleCost(estimate.partial_matches, estimate.rows_produced)
         if isinstance(one.plan, UnsupportedQuery):
             refused.append((one.named.name, one.plan))
         elif one.as_stream:
@@ -357,7 +372,7 @@ def compile_rules(
         raise CallError("some rules count time in numbers, others in timestamps: run them apart")
     written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
     reasons = tuple((one.named.name or "", why) for one, why in alone)
-    return CompiledRules(written, tuple(sets), reasons, tuple(refused), times)
+    return CompiledRules(written, tuple(sets), reasons, tuple(refused), times, costs)
 
 
 def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from neelc.catalog.inputs import aligned
+from neelc.explain import words as numbers
+from neelc.pattern.plan.rule_containment import contained_rules
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number, walk_nodes
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
@@ -133,3 +136,54 @@ def _listed(names: Sequence[str]) -> str:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+# `neelc rules report`: the rules by what they cost, those that find nothing, and those that contain others.
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """A rule in a report: what it is expected to cost, its rows as estimated and as counted, if they were,
+    and what is worth a look."""
+
+    name: str
+    partial_matches: float
+    estimated: float
+    counted: int | None
+    notes: tuple[str, ...]
+
+
+def rule_lines(compiled: CompiledRules, counted: Mapping[str, int]) -> list[RuleLine]:
+    """The rules, the most expensive first. `counted` are the rows that a run has found, by rule."""
+    notes = dict(_notes(compiled, counted))
+    found = [
+        RuleLine(name, cost.partial_matches, cost.rows, counted.get(name), notes.get(name, ()))
+        for name, cost in compiled.costs.items()
+    ]
+    return sorted(found, key=lambda line: (-line.partial_matches, line.name))
+
+
+def _notes(compiled: CompiledRules, counted: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    contained: dict[str, list[str]] = {}
+    for one in compiled.sets:
+        names = [plan.name for plan in one.plans]
+        for wide, narrow in contained_rules(one.program).items():
+            others = [names[number] for number in narrow if names[number] != names[wide]]
+            contained.setdefault(names[wide], []).extend(others)
+    for name in compiled.costs:
+        others = list(dict.fromkeys(contained.get(name, ())))
+        found = ["found nothing"] if counted.get(name) == 0 else []
+        found += [f"contains {_listed(others)}"] if others else []
+        yield name, tuple(found)
+
+
+def report_text(compiled: CompiledRules, counted: Mapping[str, int]) -> str:
+    """The report as a table."""
+    lines = rule_lines(compiled, counted)
+    total = sum(line.partial_matches for line in lines) or 1.0
+    cells = [("rule", "work", "expected rows", "rows", "")]
+    for line in lines:
+        rows = "" if line.counted is None else f"{line.counted:,}"
+        share = f"{100 * line.partial_matches / total:.0f} %"
+        cells.append((line.name, share, numbers.amount(line.estimated), rows, "; ".join(line.notes)))
+    return "\n".join(aligned(cells))
