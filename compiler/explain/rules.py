@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from neelc.errors import NeelError, as_record
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number, walk_nodes
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
@@ -133,3 +134,27 @@ def _listed(names: Sequence[str]) -> str:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
+
+
+def rules_record(compiled: CompiledRules, errors: Iterable[NeelError] = ()) -> dict[str, object]:
+    """The explanation, for programs; `errors` are those of rules that are left out."""
+    return {
+        "passes": [_set_record(one) for one in compiled.sets],
+        "alone": [{"rule": name, "why": why} for name, why in compiled.alone],
+        "errors": [as_record(one, error.source) for error in errors for one in error.diagnostics],
+    }
+
+
+def _set_record(plan: RuleSetPlan) -> dict[str, object]:
+    shared = []
+    for tree in plan.program.trees:
+        reuse = reuse_of(tree, plan.role_texts)
+        names = dict.fromkeys(plan.program.rules[number].name for number in tree.members)
+        shared.append({"rules": list(names), "steps": reuse.steps, "steps_apart": reuse.apart})
+    return {
+        "rules": list(dict.fromkeys(plan.names)),
+        "key": [key.name for key in plan.keys],
+        "streams": [stream.name for stream in plan.events.streams],
+        "conditions": len(plan.program.roles),
+        "shared": shared,
+    }
