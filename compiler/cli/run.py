@@ -167,9 +167,13 @@ def run(options: argparse.Namespace) -> int:
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
-        errors = getattr(error, "errors", [error])
-        found = [diagnostic.code for one in errors for diagnostic in one.diagnostics]
-        return 3 if all(code.startswith("NEEL5") for code in found) else 1
+        return 3 if all(code.startswith("NEEL5") for code in codes_of([error])) else 1
+
+
+def codes_of(errors: Iterable[NeelError]) -> set[str]:
+    """The codes of all that is wrong, with all rules."""
+    each = (one for error in errors for one in getattr(error, "errors", [error]))
+    return {diagnostic.code for one in each for diagnostic in one.diagnostics}
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:

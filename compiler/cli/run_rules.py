@@ -21,7 +21,7 @@ from neelc.cli.rules import (
     print_errors,
     print_warnings,
 )
-from neelc.cli.run import RowTally, counted, unit_of
+from neelc.cli.run import RowTally, codes_of, counted, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, write_whole
 
@@ -177,9 +177,7 @@ class RulesJob:
         from neelc.cli.run_on_spark import print_rows
 
         by_rule = Counter[str]()
-        texts = frame.selectExpr(
-            "rule", "to_json(key) AS key", "match_start", "match_end", "to_json(columns) AS columns"
-        )
+        texts = with_json(frame)
         columns = self.compiled.script.columns
         tally = print_rows(texts, columns, self.kind, out, "", progress, counts=by_rule)
         return RuleTally(tally.rows, by_rule)
@@ -195,6 +193,13 @@ class RulesJob:
         return ", ".join(dict.fromkeys(name for _, name in self.compiled.script.strategies))
 
 
+def with_json(frame: Any) -> Any:
+    """The table of rules with texts for its VARIANTs."""
+    return frame.selectExpr(
+        "rule", "to_json(key) AS key", "match_start", "match_end", "to_json(columns) AS columns"
+    )
+
+
 def _on_spark(kind: str, options: argparse.Namespace) -> int:
     from neelc.cli.options import settings_of, with_timezone
     from neelc.cli.run_on_spark import KNOWN_TO_SPARK, run_job
@@ -203,17 +208,12 @@ def _on_spark(kind: str, options: argparse.Namespace) -> int:
     job: RulesJob | None = None
     try:
         rules = bound_rules(options)
-        if KNOWN_TO_SPARK not in _codes(rules.errors):
+        if KNOWN_TO_SPARK not in codes_of(rules.errors):
             job = _job(rules, kind, options)
     except NeelError as error:
-        if KNOWN_TO_SPARK not in _codes([error]):
+        if KNOWN_TO_SPARK not in codes_of([error]):
             raise
     return run_job(lambda spark: job or _described_job(spark, kind, options), kind, options, settings)
-
-
-def _codes(errors: Iterable[NeelError]) -> set[str]:
-    each = (one for error in errors for one in getattr(error, "errors", [error]))
-    return {diagnostic.code for one in each for diagnostic in one.diagnostics}
 
 
 def _described_job(spark: Any, kind: str, options: argparse.Namespace) -> RulesJob:
