@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Run the last query of a script, or the one that --query names, over streams without end, with
 Spark Structured Streaming; with several scripts, a directory or --all, all their queries, as one table. Each
-match is written once, as soon as no later event can take it back. Ctrl-C ends the run after the micro-batch at
-hand; the same command with the same --checkpoint goes on from there. Kafka, Avro and Delta require packages of
-Spark, which are fetched when they are needed; --conf spark.jars or --conf spark.jars.packages names others."""
+match is written once, as soon as no later event can take it back. Ctrl-C ends the run after the micro-batch
+at hand; the same command with the same --checkpoint goes on from there. Kafka, Avro and Delta require
+packages of Spark, which are fetched when they are needed; --conf spark.jars or --conf spark.jars.packages
+names others."""
 
 EXAMPLES = """examples:
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --checkpoint state --out alerts
@@ -360,8 +361,8 @@ def _kept_query(file: Path) -> Any:
 
 @dataclass(frozen=True)
 class StreamJob:
-    """A query, or many rules, compiled, and both of its ends. `has_variants`: its rows have VARIANTs, as those
-    of rules do."""
+    """A query, or many rules, compiled, and both of its ends. `has_variants`: its rows have VARIANTs, as
+    those of rules do."""
 
     inputs: Inputs
     name: str

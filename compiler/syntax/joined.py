@@ -91,8 +91,14 @@ class JoinedScript:
             case CreateQuery(name):
                 return rule_name(bare(name))
             case UnreadStatement(declares=name) if not _is_declaration(statement, self.source):
-                return bare(name) if name else self.texts[self.place_of(_span(statement))].label
+                return bare(name) if name else self._place_name(_span(statement))
         return None
+
+    def _place_name(self, span: Span) -> str:
+        """The file and the line of a place."""
+        text = self.texts[(place := self.place_of(span))]
+        line = Source(text.text, text.name).position(span.start - self.starts[place]).line
+        return f"{text.name}:{line}"
 
     @property
     def rule_names(self) -> tuple[str, ...]:
