@@ -87,7 +87,8 @@ def _on_reference(kind: str, options: argparse.Namespace) -> int:
             progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
             result = rules_result(rules.inputs, rules.program, tables, rules.places)
     if failures:
-        print(*failures, sep="\n\n", file=sys.stderr)
+        found = (one for failure in failures for one in rules.joined.located(failure))
+        print(*found, sep="\n\n", file=sys.stderr)
         return 3
     seconds = time.perf_counter() - start
     text = TEXT_FORMATS[kind](result)

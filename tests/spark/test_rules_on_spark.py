@@ -104,6 +104,11 @@ def test_one_rule_has_its_own_columns(name: str, all_rules: Any, spark: Any, ban
     assert rows_of(found) == rows_of(alone) and found.count()
 
 
+def test_the_table_is_written_and_read(all_rules: Any, spark: Any, tmp_path: Path) -> None:
+    all_rules.df.write.parquet(str(tmp_path / "alarms"))
+    assert texts(spark.read.parquet(str(tmp_path / "alarms"))) == texts(all_rules.df)
+
+
 def test_a_rule_that_is_not_there(all_rules: Any) -> None:
     with pytest.raises(KeyError, match="no rule calm; rules: burst, large"):
         all_rules["calm"]
