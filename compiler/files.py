@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -86,6 +86,20 @@ def read_source(name: str) -> Source:
         content = _read_most(sys.stdin.buffer, "standard input", MAX_SCRIPT)
         return Source(decode(content, "standard input"), "<stdin>")
     return Source(decode(read_bytes(Path(name), name), name), name)
+
+
+SCRIPTS = "*.neel"
+
+
+def script_files(paths: Iterable[str | Path]) -> list[Path]:
+    """Files, and all scripts below directories, in the order of their names; each once."""
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        files = sorted(path.rglob(SCRIPTS)) if path.is_dir() else [path]
+        if not files:
+            raise CallError(f"{path}: no {SCRIPTS} files in this directory")
+        found |= dict.fromkeys(files)
+    return list(found)
 
 
 # A disk that is full or broken: the call is right, what it asks for cannot be done.

@@ -30,6 +30,8 @@ from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
+from neelc.ir.expressions import Aggregate
+from neelc.ir.node import Node, walk
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.ir.script import Script
 from neelc.ir.types import TIMESTAMP, DataType
@@ -51,6 +53,7 @@ from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
 from neelc.rows.plan.streams import streamed_host_plan
 from neelc.source import Source, Span
+from neelc.syntax.joined import JoinedScript
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript, WrittenQuery
@@ -317,6 +320,14 @@ class RuleCost:
     rows: float
 
 
+class NoRuleLeft(Exception):
+    """None of some rules can be executed: `refused` has the reasons."""
+
+    def __init__(self, refused: Sequence[tuple[str, UnsupportedQuery]]) -> None:
+        super().__init__("no rule can be executed")
+        self.refused = tuple(refused)
+
+
 def compile_rules(
     program: Program,
     positions: Sequence[int],
@@ -327,7 +338,8 @@ def compile_rules(
     """Source for the rows of the named queries at these positions, with those that they read. Rules with the
     same key are executed together; without what they `share`, for comparisons, each by its own steps.
 
-    Raises `CallError` if there is no rule to execute, or if the times of rules are of different kinds."""
+    Raises `NoRuleLeft` if none of them can be executed, and `CallError` if there is none, or if the times of
+    rules are of different kinds."""
     from neelc.engines.spark.compiled import WrittenQuery, write_rules
     from neelc.engines.spark.rules import common_time
 
@@ -338,7 +350,7 @@ def compile_rules(
     read: list[WrittenQuery] = []
     alone: list[tuple[WrittenQuery, str]] = []
     together: list[RulePlan] = []
-    refused: list[tuple[str, UnsupportedQuery]] = []
+    refused: dict[str, UnsupportedQuery] = {}
     costs: dict[str, RuleCost] = {}
     queries = [
         (named, as_stream)
@@ -352,7 +364,9 @@ def compile_rules(
             estimate = one.choice.chosen.estimate
             costs[one.named.name] = RuleCost(estimate.partial_matches, estimate.rows_produced)
         if isinstance(one.plan, UnsupportedQuery):
-            refused.append((one.named.name, one.plan))
+            refused.setdefault(one.named.name, one.plan)
+        elif (cause := _refused_source(one.named, refused)) is not None:
+            refused[one.named.name] = cause
         elif one.as_stream:
             read.append(WrittenQuery(one.named, one.plan, True))
         elif (why := _why_alone(one)) is not None:
@@ -360,7 +374,7 @@ def compile_rules(
         else:
             together += _rule_plans(one)
     if not together and not alone:
-        raise refused[0][1] if refused else CallError("there is no rule to run")
+        raise NoRuleLeft([*refused.items()]) if refused else CallError("there is no rule to run")
     sets = rule_sets(together, shares, statistics)
     kinds = [
         named.query.clock.type
@@ -372,7 +386,26 @@ def compile_rules(
         raise CallError("some rules count time in numbers, others in timestamps: run them apart")
     written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
     reasons = tuple((one.named.name or "", why) for one, why in alone)
-    return CompiledRules(written, tuple(sets), reasons, tuple(refused), times, costs)
+    return CompiledRules(written, tuple(sets), reasons, (*refused.items(),), times, costs)
+
+
+def _refused_source(named: NamedQuery, refused: Mapping[str, UnsupportedQuery]) -> UnsupportedQuery | None:
+    """Why a query cannot be executed that reads one which cannot."""
+    name = next((s.producer for s in named.query.streams if s.producer in refused), None)
+    return None if name is None else UnsupportedQuery(f"what it reads, `{name}`", named.span)
+
+
+def refusal_errors(
+    refused: Iterable[tuple[str, UnsupportedQuery]], program: Program, rules: JoinedScript
+) -> list[NeelError]:
+    """The rules that cannot be executed, as errors in their texts."""
+    spans = {one.name: one.span or Span(0, 1) for one in program.queries}
+    found = []
+    for name, refusal in refused:
+        text = refusal.what if refusal.is_sentence else f"not supported on Spark yet: {refusal.what}"
+        place = refusal.span or spans[name]
+        found += rules.located(NeelError([Diagnostic(refusal.code, text, place, refusal.hint)], rules.source))
+    return found
 
 
 def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:
@@ -425,7 +458,14 @@ def _why_alone(one: PlannedQuery) -> str | None:
         return "it is a SELECT"
     if not isinstance(plan.plan, KernelPlan):
         return f"it is executed by the strategy {plan.strategy}"
+    if _calls_users_function((*plan.query.outputs, *plan.plan.residual)):
+        return "it calls an aggregate of the user for complete matches"
     return why_alone(plan.plan)
+
+
+def _calls_users_function(roots: Iterable[Node]) -> bool:
+    nodes = (node for root in roots for node in walk(root))
+    return any(isinstance(node, Aggregate) and node.function is not None for node in nodes)
 
 
 def analyse_query(

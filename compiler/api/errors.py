@@ -301,7 +301,9 @@ def translated() -> Iterator[None]:
     except NeelRunError:
         raise
     except NeelError as error:
-        raise NeelQueryError(error.diagnostics, error.source) from None
+        found = NeelQueryError(error.diagnostics, error.source)
+        found.args = error.args  # which has the errors of all rules
+        raise found from None
     except CallError as error:
         raise ValueError(str(error)) from None
 

@@ -12,22 +12,31 @@ from neelc.api.query import BoundScript, DisplayText, Query, run_source
 from neelc.api.streaming import with_watermarks
 from neelc.api.streams import Frame, streams_read
 from neelc.arguments import Options, UserAgent, UserAggregate
-from neelc.errors import Diagnostic, NeelError
+from neelc.engines.spark.rules import is_storable
+from neelc.errors import NeelError
 from neelc.explain.rules import rules_text
 from neelc.files import CallError
-from neelc.ir.names import find, written
-from neelc.ir.program import Program
-from neelc.ir.types import STRING
-from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pipeline import CompiledRules, compile_query, compile_rules
+from neelc.ir.names import find, quote, written
+from neelc.ir.program import Match, OutputColumn
+from neelc.ir.types import STRING, DataType
+from neelc.pipeline import CompiledRules, NoRuleLeft, compile_query, compile_rules, refusal_errors
 from neelc.scalar.spark.trees import literal, spark_type
-from neelc.source import Source, Span
-from neelc.syntax.joined import JoinedScript, bound_together, joined, rule_texts
+from neelc.scalar.type_of import INTERVALS
+from neelc.syntax.joined import (
+    RuleText,
+    as_one,
+    bound_together,
+    joined,
+    read_by_all,
+    rule_places,
+    rule_texts,
+    with_rule_names,
+)
 
 if TYPE_CHECKING:
     from neelc.api.session import Session
 
-RulesGiven = str | Path | Mapping[str, str] | Sequence[str | Path]
+RulesGiven = str | Path | Mapping[str, str] | Sequence[str | Path | RuleText]
 """A script, a path of a file or a directory, several of these, or a dictionary of names and scripts."""
 
 
@@ -76,8 +85,8 @@ def rules(
 class Rules:
     """Rules, compiled. Nothing is run before an action of Spark's is.
 
-    `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end`, and `columns`, the rule's
-    own. `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
+    `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end` and `columns`, the rule's own.
+    `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
     """
 
     spark: Frame
@@ -153,14 +162,15 @@ class Rules:
         if found is None:
             raise KeyError(f"no rule {name}; rules: {', '.join(self.names)}")
         together = any(found in one.names for one in self.compiled.sets)
-        if not together:
+        query = next(one.query for one in self.bound.program.queries if one.name == found)
+        if not together or not isinstance(query, Match) or not _is_restorable(query):
             return self._alone(found)
-        query = next(one.match for one in self.bound.program.queries if one.name == found)
         if not self.is_streaming:
             self.persist()
-        fields = ", ".join(f"{_field(one.name)}: {spark_type(one.type)}" for one in query.outputs)
+        fields = ", ".join(f"{quote(one.name)}: {_stored(one.type)}" for one in query.outputs)
         rows = self.df.where(f"rule = {literal(found, STRING)}")
-        return rows.selectExpr(f"CAST(columns AS STRUCT<{fields}>) AS columns").select("columns.*")
+        stored = rows.selectExpr(f"CAST(columns AS STRUCT<{fields}>) AS columns")
+        return stored.selectExpr(*(_restored(one) for one in query.outputs))
 
     def _alone(self, name: str) -> Frame:
         """The rows of a rule that shares nothing."""
@@ -176,8 +186,20 @@ class Rules:
         return f"Rules({', '.join(self.names)}{wrong})"
 
 
-def _field(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _is_restorable(query: Match) -> bool:
+    """Whether the VARIANTs of a query's rows have all that its own columns have."""
+    return all(is_storable(one.type) or one.type in INTERVALS for one in query.outputs)
+
+
+def _stored(kind: DataType) -> str:
+    """The type that a VARIANT has for a value: intervals are texts."""
+    return spark_type(kind) if is_storable(kind) else "STRING"
+
+
+def _restored(output: OutputColumn) -> str:
+    field = f"columns.{quote(output.name)}"
+    text = field if is_storable(output.type) else f"CAST({field} AS {spark_type(output.type)})"
+    return f"{text} AS {quote(output.name)}"
 
 
 def compiled_rules(
@@ -191,39 +213,26 @@ def compiled_rules(
     untrusted: bool,
 ) -> Rules:
     """Rules as a session has them."""
+    from neelc.api.session import refuse_unused_arguments
+
     with translated():
         texts = rule_texts(given)
         if not texts:
             raise CallError("there is no rule")
         together = joined(texts)
-        bound, errors = bound_together(
+        found = bound_together(
             together,
             lambda script: session.bound_script(script, together.source, args, streams, untrusted),
             strict,
         )
-        bound = with_watermarks(bound)
-        places = rule_places(bound.program)
-        made = compile_rules(bound.program, places, options, bound.statistics, share)
-        refused = list(_refused(made, bound.program, together, strict))
-    return Rules(session.spark, bound, made, (*errors, *refused))
-
-
-def rule_places(program: Program) -> list[int]:
-    """The places of the queries that are rules: all with a name that somebody has written."""
-    return [n for n, one in enumerate(program.queries) if one.name and not one.name.startswith("pattern ")]
-
-
-def _refused(made: CompiledRules, program: Program, rules: JoinedScript, strict: bool) -> Iterator[NeelError]:
-    """The rules that cannot be executed, as errors in their texts."""
-    spans = {one.name: one.span or Span(0, 1) for one in program.queries}
-    for name, refusal in made.refused:
-        (error,) = rules.located(refusal_error(name, refusal, spans[name], rules.source))
-        if strict:
-            raise error
-        yield error
-
-
-def refusal_error(name: str, refusal: UnsupportedQuery, span: Span, source: Source) -> NeelError:
-    """A rule that cannot be executed, as an error in its text."""
-    text = refusal.what if refusal.is_sentence else f"not supported on Spark yet: {refusal.what}"
-    return NeelError([Diagnostic(refusal.code, text, refusal.span or span, refusal.hint)], source)
+        program = with_rule_names(found.bound.program)
+        bound = with_watermarks(replace(found.bound, program=program))
+        refuse_unused_arguments(together.script, program, args, streams, read_by_all(together))
+        try:
+            made = compile_rules(bound.program, rule_places(program), options, bound.statistics, share)
+            refused = refusal_errors(made.refused, program, together)
+        except NoRuleLeft as none:
+            raise as_one([*found.errors, *refusal_errors(none.refused, program, together)]) from None
+        if refused and strict:
+            raise as_one(refused)
+    return Rules(session.spark, bound, made, (*found.errors, *refused))

@@ -48,7 +48,7 @@ from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
 from neelc.scalar.parameters import parameters_of, registered
 from neelc.source import Source
-from neelc.syntax.joined import rule_texts
+from neelc.syntax.joined import RuleText, rule_texts
 from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Session:
         self._streams: dict[str, StreamData] = {}
         self._aggregates: dict[str, UserAggregate] = {}
         self._agents: dict[str, UserAgent] = {}
-        self._rules: dict[str, str] = {}
+        self._rules: dict[str, RuleText] = {}
 
     def register(
         self,
@@ -306,7 +306,7 @@ class Session:
     ) -> Frame:
         """The rows of many rules as one DataFrame, `rules(...).df`; without rules, of those that are
         registered. Warns of each rule that does not compile, and leaves it out."""
-        given = self._rules if rules is None else rules
+        given = list(self._rules.values()) if rules is None else rules
         if not given:
             raise ValueError("no rule: give some, or register them with register_rules")
         found = self.rules(given, args, **named)
@@ -316,8 +316,8 @@ class Session:
 
     def register_rules(self, rules: RulesGiven) -> None:
         """Give `sql_all` rules; the last one of a name counts."""
-        for text in rule_texts(rules):
-            self._rules[text.label if isinstance(rules, Mapping) else text.name] = text.text
+        with translated():
+            self._rules |= {text.name: text for text in rule_texts(rules)}
 
     def explain(
         self,
@@ -367,11 +367,7 @@ class Session:
         """A script with its names resolved; what is given must be used."""
         script = parse(text)
         bound = self.bound_script(script, text, args, streams, untrusted)
-        declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
-        read = (stream for query in bound.program.queries for stream in query.query.streams)
-        read_by = {table.name for stream in read for table in stream.tables}
-        _refuse_unused("stream", streams, [*declared, *sorted(read_by)])
-        _refuse_unused("argument", args, parameters_of(script))
+        refuse_unused_arguments(script, bound.program, args, streams)
         return bound
 
     def bound_script(
@@ -482,6 +478,21 @@ def own_arguments(streams: dict[str, object], **own: Any) -> dict[str, Any]:
             streams[name] = value
             own[name] = None
     return own
+
+
+def refuse_unused_arguments(
+    script: Script,
+    program: Program,
+    args: Mapping[str, object],
+    streams: Mapping[str, object],
+    read_too: Iterable[str] = (),
+) -> None:
+    """What is given must be used: declared by the script, read by a query, or among `read_too`."""
+    declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
+    read = (stream for query in program.queries for stream in query.query.streams)
+    read_by = {table.name for stream in read for table in stream.tables}
+    _refuse_unused("stream", streams, [*declared, *sorted(read_by), *read_too])
+    _refuse_unused("argument", args, parameters_of(script))
 
 
 def _refuse_parameters(streams: Mapping[str, object], used: Iterable[str]) -> None:

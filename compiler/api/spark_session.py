@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -191,12 +191,19 @@ def java_version() -> str | None:
 
 def counting(frame: Frame, condition: str = "true") -> tuple[Frame, Callable[[], int]]:
     """The DataFrame, and a function that returns, after an action, how many of its rows met a condition."""
+    observed, counts = counting_all(frame, [condition])
+    return observed, lambda: counts()[0]
+
+
+def counting_all(frame: Frame, conditions: Sequence[str]) -> tuple[Frame, Callable[[], list[int]]]:
+    """As `counting`, for several conditions."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import expr
 
     observation = Observation()
-    number = expr(f"count_if({condition})").alias("rows")
-    return frame.observe(observation, number), lambda: int(observation.get["rows"])
+    names = [f"rows_{number}" for number in range(len(conditions))]
+    counts = [expr(f"count_if({text})").alias(name) for name, text in zip(names, conditions, strict=True)]
+    return frame.observe(observation, *counts), lambda: [int(observation.get[name]) for name in names]
 
 
 def first_line(error: BaseException) -> str:

@@ -5,24 +5,36 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from neelc.cli.options import add_inputs
 from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
 
 DESCRIPTION = """Parse and bind scripts; report all errors, and warn of what is valid but probably not
-intended. Nothing is run, and no data are read unless a stream's columns are known from nowhere else."""
+intended. The files of a directory are rules, which are checked together. Nothing is run, and no data are read
+unless a stream's columns are known from nowhere else."""
 
 EXAMPLES = """examples:
   neelc check hospital.neel
   neelc check --format json *.neel
+  neelc check rules/
   neelc check --stream Trades=trades.csv,timestamp=ts,type=ticker rising.neel
   echo 'PATTERN SEQ(A a, B b)' | neelc check -
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a script, or a directory with rules in *.neel files; - is standard input",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="all files are rules, which run together: check them together"
+    )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="format of errors and warnings (text)"
     )
@@ -32,13 +44,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     records: list[dict[str, object]] = []
     status = 0
-    for place, name in enumerate(options.files, 1):
-        end = "\n\n" if place < len(options.files) else "\n"
+    groups = [options.files] if options.all else [[name] for name in options.files]
+    for place, names in enumerate(groups, 1):
+        end = "\n\n" if place < len(groups) else "\n"
         try:
-            records += _checked(name, options, end)
+            if options.all or Path(names[0]).is_dir():
+                records += _checked_rules(names, options, end)
+            else:
+                records += _checked(names[0], options, end)
         except NeelError as error:
             status = max(status, 1)
-            records.extend(as_record(diagnostic, error.source) for diagnostic in error.diagnostics)
+            for one in getattr(error, "errors", [error]):
+                records.extend(as_record(diagnostic, one.source) for diagnostic in one.diagnostics)
             if options.format == "text":
                 print(error, end=end, file=sys.stderr)
         except CallError as error:
@@ -63,6 +80,21 @@ def _checked(name: str, options: argparse.Namespace, end: str) -> list[dict[str,
     if warnings and options.format == "text":
         print(render_all(warnings, source), end=end, file=sys.stderr)
     return [as_record(warning, source) for warning in warnings]
+
+
+def _checked_rules(names: Sequence[str], options: argparse.Namespace, end: str) -> list[dict[str, object]]:
+    """The same for rules, which are checked together."""
+    from neelc.cli.rules import bound_rules, warnings_of
+
+    rules = bound_rules(argparse.Namespace(**{**vars(options), "files": names, "query": []}))
+    rules.refuse_errors()
+    warnings = warnings_of(rules)
+    count = sum(len(one.diagnostics) for one in warnings)
+    name = ", ".join(names) if len(names) <= 3 else f"{len(names)} files"
+    print(fine(name, len(rules.program.queries), count), file=sys.stderr)
+    if warnings and options.format == "text":
+        print(*map(str, warnings), sep="\n\n", end=end, file=sys.stderr)
+    return [as_record(warning, one.source) for one in warnings for warning in one.diagnostics]
 
 
 def fine(name: str, queries: int, warnings: int) -> str:

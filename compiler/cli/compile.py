@@ -7,8 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neelc.arguments import MOST_ROWS, ExecutionStrategy, Options
-from neelc.cli.options import add_inputs, add_statistics, add_strategy, add_streaming
-from neelc.cli.output import check_target, put
+from neelc.cli.options import (
+    add_inputs,
+    add_rules,
+    add_statistics,
+    add_strategy,
+    add_streaming,
+    has_rules,
+    refuse_for_rules,
+)
+from neelc.cli.output import check_target, put, scripts_of
 from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
@@ -17,13 +25,15 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
 function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
-Nothing is run, and Spark is not started."""
+With several scripts, a directory or --all, it gives the rows of all their rules. Nothing is run, and Spark is
+not started."""
 
 EXAMPLES = """examples:
   neelc compile hospital.neel
   neelc compile hospital.neel -o hospital.py
   neelc compile hospital.neel --emit plan --strategy join
   neelc compile hospital.neel --streaming
+  neelc compile rules/ -o rules.py
   echo 'PATTERN SEQ(A a, B b)' | neelc compile - --stream Trades=trades.csv,type=ticker
 """
 
@@ -33,14 +43,20 @@ EMITTED = ("python", "plan", "json", "sql")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    add_rules(parser)
     parser.add_argument(
         "--emit",
         choices=EMITTED,
         default="python",
         help="PySpark source, the physical plan as text or as JSON, or Spark SQL (python)",
     )
-    parser.add_argument("--query", metavar="NAME", help="compile this query")
+    parser.add_argument(
+        "--query",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="compile this query, or these rules (may be repeated)",
+    )
     add_strategy(parser)
     add_streaming(parser)
     parser.add_argument(
@@ -55,14 +71,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    check_target("compile -o", options.output, options.file)
-    source = read_source(options.file)
+    check_target("compile -o", options.output, *scripts_of(options))
+    if has_rules(options):
+        return _compiled_rules(options)
+    source = read_source(options.files[0])
 
     from neelc.cli.options import bound, chosen, located, print_warnings, refuse_unused, statistics_of
     from neelc.pipeline import compile_query, write_sql
 
     inputs, program = bound(source, options)
-    (at,) = chosen(program, [options.query] if options.query else [], "compile")
+    if len(options.query) > 1:
+        raise CallError(f"compile --query: one query of a script, here are {len(options.query)}; --all")
+    (at,) = chosen(program, options.query, "compile")
     refuse_unused(inputs, program, options)
     _refuse_settings(program, at, options)
     found = located(program, inputs.directory)
@@ -79,6 +99,20 @@ def run(options: argparse.Namespace) -> int:
     finally:
         print_warnings(program, source)  # of a query that cannot be compiled, too
     return _write(text, options)
+
+
+def _compiled_rules(options: argparse.Namespace) -> int:
+    """The source of many rules; gives the exit code."""
+    from neelc.cli.rules import explicable_rules, print_left_out
+
+    refuse_for_rules(options, "strategy")
+    if options.emit == "sql":
+        raise CallError("compile --emit sql: for one query, not for rules")
+    if options.buckets is not None and (options.buckets < 1 or not options.streaming):
+        raise CallError("compile --buckets: a number of at least 1, for --streaming")
+    rules, compiled = explicable_rules(options, options_in(options))
+    print_left_out(rules)
+    return _write(_emitted(compiled.script, options.emit), options)
 
 
 def _refuse_settings(program: Program, place: int, options: argparse.Namespace) -> None:

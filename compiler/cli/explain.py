@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neelc.cli.options import add_inputs, add_spark, add_statistics, add_streaming
-from neelc.cli.output import check_target, put
+from neelc.cli.options import (
+    add_inputs,
+    add_rules,
+    add_spark,
+    add_statistics,
+    add_streaming,
+    has_rules,
+    refuse_for_rules,
+)
+from neelc.cli.output import check_target, put, scripts_of
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.files import CallError, read_source
 
@@ -16,8 +24,9 @@ if TYPE_CHECKING:
     from neelc.ir.program import Program
 
 DESCRIPTION = """Explain how the queries of a script are executed and why: the chosen plan, the steps that
-led to it, what else was possible and what it would cost, and the automaton of the pattern. Nothing is run,
-except with --analyze."""
+led to it, what else was possible and what it would cost, and the automaton of the pattern. With several
+scripts, a directory or --all: what their rules share when they run together. Nothing is run, except with
+--analyze."""
 
 EXAMPLES = """examples:
   neelc explain hospital.neel                     the plan, why, and what bounds its state
@@ -26,6 +35,7 @@ EXAMPLES = """examples:
   neelc explain hospital.neel --mode nfa --format mermaid
   neelc explain hospital.neel --streaming
   neelc explain hospital.neel --analyze           run it: estimated against measured, step by step
+  neelc explain rules/                            what rules share, and which run alone
   neelc explain hospital.neel -o hospital.html    all of it, to look at in a browser
 """
 
@@ -43,7 +53,7 @@ ENDINGS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    add_rules(parser)
     parser.add_argument("--mode", choices=MODES, default="simple", help="what is explained (simple)")
     parser.add_argument("--format", choices=tuple(FORMATS), help="output format (text)")
     parser.add_argument(
@@ -72,17 +82,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    check_target("explain -o", options.output, options.file)
+    check_target("explain -o", options.output, *scripts_of(options))
     kind = options.format or format_of(options.output)
-    source = read_source(options.file)
     if options.analyze:
-        from neelc.cli.analyze import analyze, check_analyze
+        from neelc.cli.analyze import check_analyze
 
         check_analyze(options, kind)
-        return analyze(source, kind, options)
     for name in ("master", "remote", "conf"):
-        if getattr(options, name):
+        if getattr(options, name) and not options.analyze:
             raise CallError(f"explain --{name}: a setting of Spark, which runs with --analyze only")
+    if has_rules(options):
+        return _explained_rules(kind, options)
+    source = read_source(options.files[0])
+    if options.analyze:
+        from neelc.cli.analyze import analyze
+
+        return analyze(source, kind, options)
 
     from neelc.cli.options import bound, refuse_unused, statistics_of
     from neelc.explain.host import check_view
@@ -95,6 +110,25 @@ def run(options: argparse.Namespace) -> int:
     found = report(source.name, inputs.script, program, statistics, places, source, options.streaming)
     check_view(found, kind, options.mode)
     return _write(renderer(kind)(found, options.mode), options)
+
+
+def _explained_rules(kind: str, options: argparse.Namespace) -> int:
+    """How many rules are executed together; gives the exit code."""
+    import json
+
+    from neelc.cli.rules import explicable_rules, print_left_out
+    from neelc.explain.rules import rules_record, rules_text
+
+    refuse_for_rules(options, "analyze")
+    if options.mode != "simple":
+        raise CallError(f"explain --mode {options.mode}: for the queries of one script, not for rules")
+    if kind not in ("text", "json"):
+        raise CallError(f"explain --format {kind}: rules are explained as text or json")
+    rules, compiled = explicable_rules(options)
+    record = rules_record(compiled, rules.errors)
+    text = rules_text(compiled) if kind == "text" else json.dumps(record, indent=2, ensure_ascii=False)
+    print_left_out(rules)
+    return _write(text.rstrip("\n") + "\n", options)
 
 
 def _write(text: str, options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,13 +28,13 @@ from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in, streams_of
 from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
-from neelc.cli.output import check_target, is_url, refuse_inputs
+from neelc.cli.output import check_target, is_url, refuse_inputs, scripts_of
 from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.ir.names import Identifier, find, written
 from neelc.ir.node import Node, transform
 from neelc.ir.program import Program, Stream
-from neelc.ir.script import CreateStream
+from neelc.ir.script import CreateStream, Script
 from neelc.scalar.parameters import parameters_of
 from neelc.source import Source, Span
 
@@ -111,7 +111,7 @@ def check_statistics_out(options: argparse.Namespace) -> None:
     if options.stats_out == "-":
         raise CallError("run --stats-out -: statistics are written to a file")
     if options.stats_out:
-        check_target("run --stats-out", options.stats_out, options.file)
+        check_target("run --stats-out", options.stats_out, *scripts_of(options))
         if options.output and Path(options.stats_out).resolve() == Path(options.output).resolve():
             raise CallError(f"run --stats-out {options.stats_out}: the rows go there, too")
 
@@ -211,6 +211,38 @@ def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
             raise CallError(f"{command} --{name}: a setting of Spark, which --engine reference does without")
 
 
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Declare the scripts, `--all` and `--strict`."""
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a script; - is standard input. Several scripts, or a directory with *.neel files, are rules: "
+        "each query of theirs is one",
+    )
+    parser.add_argument("--all", action="store_true", help="each query of the script is a rule")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="of rules: if one has an error, nothing runs (the others run, and it is left out)",
+    )
+
+
+def has_rules(options: argparse.Namespace) -> bool:
+    """Whether a call is about many rules, not about one script."""
+    many: bool = options.all or len(options.files) > 1 or Path(options.files[0]).is_dir()
+    if options.strict and not many:
+        raise CallError(f"{options.command} --strict: for rules; a script with an error never runs")
+    return many
+
+
+def refuse_for_rules(options: argparse.Namespace, *names: str) -> None:
+    """Refuse settings that are for one query."""
+    for name in names:
+        if getattr(options, name.replace("-", "_")):
+            raise CallError(f"{options.command} --{name}: for one query, not for rules")
+
+
 # What the commands that bind a script do with `--stream`, `--arg` and `--aggregates`.
 
 SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
@@ -305,17 +337,35 @@ def bound(
 ) -> tuple[Inputs, Program]:
     """Parse and bind a script; raises `NeelError` with all that is wrong with it. `describing` makes what
     asks Spark for columns that only it knows. Streams are those of `--stream`, if none are `given`."""
-    from neelc.pipeline import bind, parse
+    from neelc.pipeline import parse
+
+    # Paths in a script are relative to it, so that it can be run from anywhere.
+    directory = Path() if source.name == "<stdin>" else Path(source.name).parent
+    streams = streams_given(options) if given is None else given
+    return bound_script(parse(source), source, directory, options, streams, describing)
+
+
+def streams_given(options: argparse.Namespace) -> list[GivenStream]:
+    """The streams of all `--stream`."""
+    return [given_stream(text) for text in options.stream]
+
+
+def bound_script(
+    script: Script,
+    source: Source,
+    directory: Path,
+    options: argparse.Namespace,
+    given: Sequence[GivenStream],
+    describing: Callable[[Inputs], Describe] | None = None,
+) -> tuple[Inputs, Program]:
+    """Bind a script that is read, with paths relative to `directory`; raises `NeelError`."""
+    from neelc.pipeline import bind
     from neelc.rows.bind.untrusted import refuse_files_and_agents
 
-    given = [given_stream(text) for text in options.stream] if given is None else given
     for place, stream in enumerate(given):
         if find(stream.name, [other.name for other in given[:place]]) is not None:
             raise CallError(f"--stream {stream.name}=...: given twice")
     arguments = arguments_of(options.arg)
-    # Paths in a script are relative to it, so that it can be run from anywhere.
-    directory = Path() if source.name == "<stdin>" else Path(source.name).parent
-    script = parse(source)
     if options.untrusted:
         refuse_files_and_agents(script, source)
     aggregates, agents = defined_by(options.aggregates)
@@ -335,13 +385,16 @@ def bound(
     return inputs, program
 
 
-def refuse_unused(inputs: Inputs, program: Program, options: argparse.Namespace) -> None:
-    """What is given and used by nothing is most likely misspelt."""
+def refuse_unused(
+    inputs: Inputs, program: Program, options: argparse.Namespace, read_too: Iterable[str] = ()
+) -> None:
+    """What is given and used by nothing is most likely misspelt; `read_too` are names of streams that are
+    used."""
     used = (stream for query in program.queries for stream in query.query.streams)
     read = sorted({table.name for stream in used for table in stream.tables})
     declared = [s.name for s in inputs.script.statements if isinstance(s, CreateStream)]
     for given in inputs.given:
-        if find(given.name, [*read, *declared]) is None:
+        if find(given.name, [*read, *declared, *read_too]) is None:
             listed = ", ".join(read)
             raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
     parameters = parameters_of(inputs.script)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned, in_order
-from neelc.files import CallError, not_writable, write_whole
+from neelc.files import CallError, not_writable, script_files, write_whole
 from neelc.ir.names import bare
 from neelc.ir.program import Column
-from neelc.ir.types import Array, DataType, Map, Struct
+from neelc.ir.types import Array, DataType, Map, SimpleType, Struct
 from neelc.runtime.reference import Result
 from neelc.runtime.values.times import UTC, session_zone, zoned
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 STANDARD = "-"
 
 
-def check_target(command: str, output: str | None, script: str) -> None:
+def check_target(command: str, output: str | None, *scripts: str) -> None:
     """Refuse before the work what cannot, or should not, be written after it."""
     if output is None or output == STANDARD:
         return
@@ -40,15 +40,21 @@ def check_target(command: str, output: str | None, script: str) -> None:
         raise CallError(f"{command} {output}: a directory; this is written to a file")
     if not path.resolve().parent.is_dir():
         raise CallError(f"{output}: cannot be written: No such file or directory")
-    if script != STANDARD and path.exists() and Path(script).exists() and path.samefile(script):
-        raise CallError(f"{command} {output}: that is the script itself, which would be replaced")
+    for script in scripts:
+        if script != STANDARD and path.exists() and Path(script).exists() and path.samefile(script):
+            raise CallError(f"{command} {output}: that is the script itself, which would be replaced")
 
 
-def check_page(command: str, output: str | None, script: str) -> None:
+def scripts_of(options: argparse.Namespace) -> list[str]:
+    """The files with the script, or the rules, of a call."""
+    return list(map(str, script_files(options.files))) if "files" in options else [options.file]
+
+
+def check_page(command: str, output: str | None, *scripts: str) -> None:
     """The same for a page: what it replaces is one, by its name."""
     if output is not None and Path(output).suffix.lower() not in (".html", ".htm"):
         raise CallError(f"{command} {output}: a page is written to a file that ends in .html")
-    check_target(command, output, script)
+    check_target(command, output, *scripts)
 
 
 def refuse_inputs(inputs: Inputs, options: argparse.Namespace) -> None:
@@ -72,8 +78,7 @@ def _read(inputs: Inputs, options: argparse.Namespace) -> Iterator[tuple[str, st
     from neelc.ir.names import bare
     from neelc.ir.script import CreateStream
 
-    if options.file != STANDARD:
-        yield "the script", options.file
+    yield from (("the script", path) for path in scripts_of(options) if path != STANDARD)
     yield from (("which --aggregates reads", path) for path in options.aggregates)
     if getattr(options, "stats", None):
         yield "which --stats reads", options.stats
@@ -278,6 +283,8 @@ def json_text(value: object, type: DataType) -> str:
     match type, value:
         case _, None:
             return "null"
+        case SimpleType("VARIANT"), str():  # which is JSON already
+            return value
         case Array(element), list() | tuple():
             return "[" + ", ".join(json_text(item, element) for item in value) + "]"
         case Map(of, to), dict():

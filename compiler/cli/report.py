@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neelc.cli.output import check_page
+from neelc.cli.output import check_page, scripts_of
 from neelc.files import CallError, write_whole
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check_report(options: argparse.Namespace) -> None:
                     f"run --{name.replace('_', '-')}: say where the picture goes: --report FILE.html"
                 )
         return
-    check_page("run --report", options.report, options.file)
+    check_page("run --report", options.report, *scripts_of(options))
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from neelc.cli.options import (
     add_inputs,
+    add_rules,
     add_spark,
     add_statistics,
     add_statistics_out,
     add_strategy,
     add_timezone,
     check_statistics_out,
+    has_rules,
     refuse_spark,
 )
 from neelc.cli.output import check_output, format_of
@@ -83,9 +85,10 @@ def counted(tally: RowTally, unit: str) -> str:
     return f"{tally.rows:,} {unit}{ending}{complete}"
 
 
-DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. Data go
-to standard output, messages to standard error. The engine `reference` executes the definition of the
-language, without Spark: it is meant for small data."""
+DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. With
+several scripts, a directory or --all, run all their queries together: one table, with the rule, the key, the
+times and the columns of each match. Data go to standard output, messages to standard error. The engine
+`reference` executes the definition of the language, without Spark: it is meant for small data."""
 
 EXAMPLES = """examples:
   neelc run hospital.neel
@@ -93,6 +96,8 @@ EXAMPLES = """examples:
   neelc run hospital.neel --engine reference --format csv
   neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
   neelc run hospital.neel --report alarms.html
+  neelc run rules/ --stream Bank=bank.parquet --out alarms.parquet
+  neelc run rules.neel --all --query Burst --query Unconfirmed
   neelc run network.neel --query Alarms --master 'local[4]' --conf spark.driver.memory=8g
 """
 
@@ -100,7 +105,7 @@ FORMATS = ("table", "csv", "json", "parquet")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    add_rules(parser)
     parser.add_argument("--engine", choices=("spark", "reference"), help="what runs it (spark)")
     add_inputs(parser)
     parser.add_argument(
@@ -118,7 +123,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="the rows of this query (may be repeated)",
+        help="the rows of this query, or rule (may be repeated)",
     )
     add_timezone(parser)
     add_report(parser)
@@ -133,19 +138,27 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "-":
         options.output = None
     kind = options.format or format_of(options.output)
-    if kind != "table" and len(options.query) > 1:
-        raise CallError(f"run --format {kind}: the rows of one query only, here are {len(options.query)}")
+    is_many = has_rules(options)
+    if kind != "table" and len(options.query) > 1 and not is_many:
+        raise CallError(
+            f"run --format {kind}: the rows of one query only, here are {len(options.query)}; "
+            "--all puts the rows of several into one table"
+        )
     if options.engine == "reference":
         _refuse_settings_of_spark(options, kind)
     check_output(options.output, kind, options.overwrite)
     check_report(options)
     check_statistics_out(options)
-    source = read_source(options.file)
     from neelc.runtime.values.times import in_zone
 
     try:
         # On Spark it is the session's, once there is one.
         with in_zone(options.timezone or "UTC"):
+            if is_many:
+                from neelc.cli.run_rules import run_rules
+
+                return run_rules(kind, options)
+            source = read_source(options.files[0])
             if options.engine == "reference":
                 return _run(source, kind, options)
             from neelc.cli.run_on_spark import run_on_spark
@@ -154,7 +167,13 @@ def run(options: argparse.Namespace) -> int:
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
-        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+        return 3 if all(code.startswith("NEEL5") for code in codes_of([error])) else 1
+
+
+def codes_of(errors: Iterable[NeelError]) -> set[str]:
+    """The codes of all that is wrong, with all rules."""
+    each = (one for error in errors for one in getattr(error, "errors", [error]))
+    return {diagnostic.code for one in each for diagnostic in one.diagnostics}
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:

@@ -6,11 +6,12 @@ import argparse
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from neelc.api.analysis import analysing, check_session, describing
 from neelc.api.errors import run_error
@@ -70,9 +71,10 @@ def print_rows(
     progress: Progress,
     is_ordered: bool = False,
     has_starts: bool = False,
+    counts: Counter[str] | None = None,
 ) -> RowTally:
     """Write the rows to a text; returns their number. `is_ordered`: keep their order; `has_starts`: also
-    count the complete ones.
+    count the complete ones. `counts` are those of the values of the first column.
 
     They are found by all tasks at once and kept by Spark: they need not fit into this process, unless they go
     into a table, whose columns are as wide as their widest cell.
@@ -85,6 +87,7 @@ def print_rows(
         few = count <= ROWS_IN_ORDER or kind == "table"
         rows: Iterable[tuple[object, ...]]
         rows = values_of(kept.collect() if few else kept.toLocalIterator(prefetchPartitions=True), columns)
+        rows = rows if counts is None else _counting(rows, counts)
         progress.pause()  # a line about progress must not stand among the rows on a terminal
         out.write(title)
         if kind == "table":
@@ -95,6 +98,12 @@ def print_rows(
     finally:
         with suppress(Exception):
             kept.unpersist()
+
+
+def _counting(rows: Iterable[tuple[object, ...]], counts: Counter[str]) -> Iterator[tuple[object, ...]]:
+    for row in rows:
+        counts[str(row[0])] += 1
+        yield row
 
 
 def write_parquet(frame: Any, path: str, overwrite: bool, has_starts: bool = False) -> RowTally:
@@ -162,14 +171,54 @@ class Job:
         frame = _with_texts(frame)
         return QueryRows(one.named.name, columns_of(frame.schema), frame, query.is_ordered)
 
-    @property
-    def unit(self) -> str:
-        """What a row is."""
-        return unit_of(one.named.query for one in self.queries)
+    def write(
+        self, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
+    ) -> RowTally:
+        """Find the rows and write them."""
+        found = self.found(spark, frames)
+        if isinstance(target, str):
+            return write_parquet(found[0].frame, target, self.overwrite, found[0].has_starts)
+        tally = RowTally()
+        for place, one in enumerate(found):
+            title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
+            tally += print_rows(
+                one.frame, one.columns, self.kind, target, title, progress, one.is_ordered, one.has_starts
+            )
+        return tally
+
+    def summary(self, tally: Any) -> str:
+        """How much was found, in words."""
+        return counted(tally, unit_of(one.named.query for one in self.queries))
+
+    def details(self, _: Any) -> Iterator[str]:
+        """Nothing follows the summary."""
+        return iter(())
 
     @property
     def strategies(self) -> str:
         return ", ".join(dict.fromkeys(name for one in self.queries for _, name in one.compiled.strategies))
+
+
+class SparkJob(Protocol):
+    """What can run on Spark: a script, or many rules. What `write` returns is for `summary` and `details`."""
+
+    @property
+    def inputs(self) -> Inputs: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def streams(self) -> Mapping[str, Stream]: ...
+    @property
+    def report(self) -> SparkReport | None: ...
+    @property
+    def statistics_out(self) -> str | None: ...
+    @property
+    def strategies(self) -> str: ...
+    def write(
+        self, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
+    ) -> Any: ...
+    def summary(self, tally: Any) -> str: ...
+    def details(self, tally: Any) -> Iterator[str]: ...
 
 
 def _with_texts(frame: Any) -> Any:
@@ -221,7 +270,7 @@ def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = No
 
 
 def run_job(
-    prepare: Callable[[Any], Job], kind: str, options: argparse.Namespace, settings: Mapping[str, str]
+    prepare: Callable[[Any], SparkJob], kind: str, options: argparse.Namespace, settings: Mapping[str, str]
 ) -> int:
     """Run a job, which `prepare` makes, in a session of its own; gives the exit code."""
     start = time.perf_counter()
@@ -241,8 +290,10 @@ def run_job(
     beside = time.perf_counter() - start - seconds
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
-    summary, how = f"{counted(tally, job.unit)} in {seconds:.2f} s", job.strategies
+    summary, how = f"{job.summary(tally)} in {seconds:.2f} s", job.strategies
     print(f"{summary} (spark engine: {how}; {beside:.1f} s for starting and stopping Spark)", file=sys.stderr)
+    for line in job.details(tally):
+        print(line, file=sys.stderr)
     return 0
 
 
@@ -286,12 +337,12 @@ def _requested_queries(
 
 
 def _run(
-    prepare: Callable[[Any], Job],
+    prepare: Callable[[Any], SparkJob],
     kind: str,
     options: argparse.Namespace,
     progress: Progress,
     starting: Any,
-) -> tuple[Job, RowTally, float, tuple[str, ...]]:
+) -> tuple[SparkJob, Any, float, tuple[str, ...]]:
     """What was run, how many rows were found and written, in how many seconds, and what was noticed.
 
     The session ends before the output: what is removed after a failure must not be written to any more.
@@ -305,7 +356,7 @@ def _run(
                 check_session(spark, job.program)
             observed = StreamObservations(used_types(job.program))
             frames = frames_of(spark, job.inputs, job.streams, observed)
-            tally = _written(job, spark, frames, target, progress)
+            tally = job.write(spark, frames, target, progress)
             notes = tuple(_notes(job, observed))
             statistics = _statistics(job)
             page = _page(job, spark, frames, progress)
@@ -325,9 +376,9 @@ def _run(
     return job, tally, seconds, notes
 
 
-def _statistics(job: Job) -> WrittenStatistics | None:
+def _statistics(job: SparkJob) -> WrittenStatistics | None:
     """What was counted in passing, if that is asked for: of all requested queries together."""
-    if job.statistics_out is None:
+    if not isinstance(job, Job) or job.statistics_out is None:
         return None
     observed = [(one, one.observed) for one in job.queries if one.observed is not None]
     asked = {name: question for _, one in observed for name, question in one.asked.items()}
@@ -340,7 +391,7 @@ def _statistics(job: Job) -> WrittenStatistics | None:
     return WrittenStatistics(statistics_json(asked, in_order, rows), tuple(uncounted(asked, counted)))
 
 
-def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
+def _notes(job: SparkJob, observed: StreamObservations) -> Iterator[str]:
     """Notes on the events that were read: observed in texts, looked up in Parquet files."""
     seen = observed.types()
     for name, stream in job.streams.items():
@@ -355,7 +406,7 @@ def _notes(job: Job, observed: StreamObservations) -> Iterator[str]:
     yield from missing_types(job.program, seen)
 
 
-def _page(job: Job, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
+def _page(job: SparkJob, spark: Any, frames: Mapping[str, Any], progress: Progress) -> str | None:
     """The report of a run, if one is requested. It finds the matches once more, with all of their events."""
     if job.report is None:
         return None
@@ -376,18 +427,3 @@ def _target(output: str | None, kind: str) -> Iterator[TextIO | str]:
     else:
         with whole_file(Path(output)) as file:
             yield file
-
-
-def _written(
-    job: Job, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
-) -> RowTally:
-    found = job.found(spark, frames)
-    if isinstance(target, str):
-        return write_parquet(found[0].frame, target, job.overwrite, found[0].has_starts)
-    tally = RowTally()
-    for place, one in enumerate(found):
-        title = "" if len(found) == 1 else ("\n" if place else "") + f"{one.name or 'query'}:\n"
-        tally += print_rows(
-            one.frame, one.columns, job.kind, target, title, progress, one.is_ordered, one.has_starts
-        )
-    return tally

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,9 +21,19 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.arguments import Options
 from neelc.catalog.inputs import GivenStream, Inputs, Location
-from neelc.cli.options import SETTINGS, add_inputs, add_spark, add_timezone, settings_of, with_timezone
-from neelc.cli.output import check_page, is_url
+from neelc.cli.options import (
+    SETTINGS,
+    add_inputs,
+    add_rules,
+    add_spark,
+    add_timezone,
+    has_rules,
+    settings_of,
+    with_timezone,
+)
+from neelc.cli.output import check_page, is_url, scripts_of
 from neelc.cli.progress import clear_line, write_line
+from neelc.cli.run import codes_of
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, read_source, write_whole
 from neelc.source import Source, Span
@@ -32,19 +42,21 @@ from neelc.tools.report.live import BatchNumbers, LivePage
 if TYPE_CHECKING:
     from neelc.api.connectors import EventSource, Sink, StreamAddress
     from neelc.engines.spark.compiled import CompiledScript
-    from neelc.ir.program import NamedQuery, Program, Stream
+    from neelc.ir.program import Program, Stream
 
 DESCRIPTION = """Run the last query of a script, or the one that --query names, over streams without end, with
-Spark Structured Streaming. Each match is written once, as soon as no later event can take it back. Ctrl-C
-ends the run after the micro-batch at hand; the same command with the same --checkpoint goes on from there.
-Kafka, Avro and Delta require packages of Spark, which are fetched when they are needed; --conf spark.jars or
---conf spark.jars.packages names others."""
+Spark Structured Streaming; with several scripts, a directory or --all, all their queries, as one table. Each
+match is written once, as soon as no later event can take it back. Ctrl-C ends the run after the micro-batch
+at hand; the same command with the same --checkpoint goes on from there. Kafka, Avro and Delta require
+packages of Spark, which are fetched when they are needed; --conf spark.jars or --conf spark.jars.packages
+names others."""
 
 EXAMPLES = """examples:
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --checkpoint state --out alerts
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank,format=avro,schema=bank.avsc \\
     --checkpoint state --out kafka://localhost:9092/alerts --trigger '5 seconds' --bad-records bad
   neelc stream fraud.neel --stream Bank=incoming/ --checkpoint state --out delta://alerts --once
+  neelc stream rules/ --stream Bank=kafka://localhost:9092/bank --checkpoint state --out alerts
   neelc stream pairs.neel --stream Ticks=rate://1000 --report pairs.html
 """
 
@@ -79,7 +91,7 @@ SINK_SETTINGS = {"kafka": ("key",), "delta": ("mergeSchema",)}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a script; - is standard input")
+    add_rules(parser)
     add_inputs(
         parser,
         "NAME=SOURCE[,...]",
@@ -113,7 +125,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bad-records", metavar="DIR", help="write records that cannot be read there, and go on (fail)"
     )
-    parser.add_argument("--query", metavar="NAME", help="the rows of this query")
+    parser.add_argument(
+        "--query",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the rows of this query, or of these rules (may be repeated)",
+    )
     parser.add_argument("--report", metavar="FILE", help="keep a page up to date that shows the run")
     add_timezone(parser)
     add_spark(parser)
@@ -123,13 +141,13 @@ def run(options: argparse.Namespace) -> int:
     from neelc.runtime.values.times import in_zone
 
     _check(options)
-    source = read_source(options.file)
+    make = _rules_job if has_rules(options) else _script_job
     try:
         with in_zone(options.timezone or "UTC"):
-            return _run(source, options)
+            return _run(make, options)
     except NeelError as error:
         print(error, file=sys.stderr)
-        return 3 if all(diagnostic.code.startswith("NEEL5") for diagnostic in error.diagnostics) else 1
+        return 3 if all(code.startswith("NEEL5") for code in codes_of([error])) else 1
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -140,7 +158,9 @@ def _check(options: argparse.Namespace) -> None:
         raise CallError(f"stream --buckets {options.buckets}: at least 1 is required")
     if not options.stream:
         raise CallError("stream: no stream is given; --stream NAME=SOURCE says where its events come from")
-    check_page("stream --report", options.report, options.file)
+    if len(options.query) > 1 and not has_rules(options):
+        raise CallError(f"stream --query: one query of a script, here are {len(options.query)}; --all")
+    check_page("stream --report", options.report, *scripts_of(options))
 
 
 # Sources and sinks, as the call spells them.
@@ -341,14 +361,16 @@ def _kept_query(file: Path) -> Any:
 
 @dataclass(frozen=True)
 class StreamJob:
-    """A query, compiled, and both of its ends."""
+    """A query, or many rules, compiled, and both of its ends. `has_variants`: its rows have VARIANTs, as
+    those of rules do."""
 
     inputs: Inputs
-    named: NamedQuery
+    name: str
     compiled: CompiledScript
     sources: tuple[EventSource, ...]
     static: Mapping[str, Stream]
     """The streams that do not change while the query runs."""
+    has_variants: bool = False
 
     def rows(self, spark: Any) -> Any:
         """The DataFrame of the matches, streaming."""
@@ -360,14 +382,12 @@ class StreamJob:
         return run_source(self.compiled.source, spark, frames, self.compiled.aggregates)
 
 
-def _job(source: Source, requested: Sequence[RequestedSource], options: argparse.Namespace) -> StreamJob:
-    from neelc.api.connectors import EventSource
-    from neelc.api.streams import streams_read
-    from neelc.cli.options import bound, check_data, chosen, located, print_warnings, refuse_unused
-    from neelc.ir.names import find, written
+def _script_job(requested: Sequence[RequestedSource], options: argparse.Namespace) -> StreamJob:
+    from neelc.cli.options import bound, chosen, located, print_warnings, refuse_unused
     from neelc.ir.script import CreateStream
     from neelc.pipeline import compile_query, parse
 
+    source = read_source(options.files[0])
     try:
         inputs, program = bound(source, options, given=[one.given for one in requested])
     except _Undeclared as error:
@@ -375,12 +395,50 @@ def _job(source: Source, requested: Sequence[RequestedSource], options: argparse
         if not declared:
             raise
         raise CallError(f"{error}; the script declares {', '.join(declared)}") from None
-    (at,) = chosen(program, [options.query] if options.query else [], "stream")
+    (at,) = chosen(program, options.query, "stream")
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
-    program = _without_end(located(program, inputs.directory.resolve()), at, requested, source)
+    program = _without_end(located(program, inputs.directory.resolve()), [at], requested, source)
     compiled = compile_query(program, at, source, Options(streaming=True, buckets=options.buckets))
-    streams = streams_read(program, [at])
+    sources, static = _sources(inputs, program, [at], requested, options)
+    name = program.queries[at].name or Path(source.name).stem
+    return StreamJob(inputs, name, compiled, sources, static)
+
+
+def _rules_job(requested: Sequence[RequestedSource], options: argparse.Namespace) -> StreamJob:
+    """The rules of a call, without those that have errors, or cannot run over streams."""
+    from neelc.catalog.statistics.numbers import Statistics
+    from neelc.cli.options import located
+    from neelc.cli.rules import bound_rules, compiled_rules, located_in, print_left_out
+
+    rules = bound_rules(options, given=[one.given for one in requested])
+    with located_in(rules.joined):
+        here = located(rules.program, Path().resolve())
+        program = _without_end(here, rules.places, requested, rules.joined.source)
+        how = Options(streaming=True, buckets=options.buckets)
+        rules, compiled = compiled_rules(rules.over(program), how, Statistics())
+        if options.strict:
+            rules.refuse_errors()
+        sources, static = _sources(rules.inputs, program, rules.places, requested, options)
+    print_left_out(rules)
+    name = Path(options.files[0]).stem if len(options.files) == 1 else "rules"
+    return StreamJob(rules.inputs, name, compiled.script, sources, static, has_variants=True)
+
+
+def _sources(
+    inputs: Inputs,
+    program: Program,
+    places: Sequence[int],
+    requested: Sequence[RequestedSource],
+    options: argparse.Namespace,
+) -> tuple[tuple[EventSource, ...], dict[str, Stream]]:
+    """Where streams without end come from, and the other streams that the queries at these places read."""
+    from neelc.api.connectors import EventSource
+    from neelc.api.streams import streams_read
+    from neelc.cli.options import check_data
+    from neelc.ir.names import find, written
+
+    streams = streams_read(program, places)
     sets_aside = options.bad_records is not None
     sources = [
         EventSource(streams.pop(find(written(one.name), streams) or ""), one.address, one.schema, sets_aside)
@@ -389,23 +447,27 @@ def _job(source: Source, requested: Sequence[RequestedSource], options: argparse
     check_data(inputs, streams)
     if options.bad_records is not None:
         _check_bad_records(sources, options)
-    return StreamJob(inputs, program.queries[at], compiled, tuple(sources), streams)
+    return tuple(sources), streams
 
 
-def _without_end(program: Program, at: int, requested: Sequence[RequestedSource], source: Source) -> Program:
+def _without_end(
+    program: Program, places: Sequence[int], requested: Sequence[RequestedSource], source: Source
+) -> Program:
     """The program whose streams of the call have no end; raises `NeelError` if one has no watermark."""
     from neelc.api.streaming import refuse_mixtures
     from neelc.api.streams import streams_read
     from neelc.ir.names import find, written
 
-    streams = streams_read(program, [at])
+    streams = streams_read(program, places)
     endless: dict[str, Stream] = {}
     for one in requested:
         name = find(written(one.name), streams)
         if name is None:
-            raise CallError(f"--stream {one.name}=...: the query does not read it")
+            who = "the query does not read it" if len(places) == 1 else "no rule reads it"
+            raise CallError(f"--stream {one.name}=...: {who}")
         endless[name] = replace(streams[name], is_streaming=True)
-    refuse_mixtures(program, at, endless, source)
+    for place in places:
+        refuse_mixtures(program, place, endless, source)
     missing = [
         Diagnostic(
             "NEEL4140",
@@ -430,7 +492,10 @@ def _check_bad_records(sources: Iterable[EventSource], options: argparse.Namespa
         raise CallError(f"stream --bad-records: only for JSON and Avro, not for the format of {listed}")
 
 
-def _run(source: Source, options: argparse.Namespace) -> int:
+MakeJob = Callable[[Sequence[RequestedSource], argparse.Namespace], StreamJob]
+
+
+def _run(make: MakeJob, options: argparse.Namespace) -> int:
     from neelc.api.connectors import CONSOLE, required, spark_version, with_packages
     from neelc.api.spark_session import NoSpark, session
 
@@ -439,7 +504,7 @@ def _run(source: Source, options: argparse.Namespace) -> int:
         sink = requested_sink(options, scratch)
         if sink.address.kind == CONSOLE and options.remote:
             raise CallError("stream --remote: rows of a remote session go to a directory or to Kafka: --out")
-        job = _job(source, requested, options)
+        job = make(requested, options)
         if options.checkpoint is not None and not options.remote and not is_url(options.checkpoint):
             keep_query(options.checkpoint, job.compiled.relations.state_identity)
         settings = with_timezone(settings_of(options.conf), options.timezone)
@@ -483,9 +548,8 @@ class StreamRun:
     def __init__(self, job: StreamJob, sink: Sink, options: argparse.Namespace) -> None:
         self.job, self.sink, self.options = job, sink, options
         self.line = StreamLine(sys.stderr)
-        name = job.named.name or Path(job.inputs.source.name).stem
-        self.name = name
-        self.page = LivePage(name, self._facts())
+        self.name = job.name
+        self.page = LivePage(job.name, self._facts())
         self.batches = 0
         self.matches = 0
         self._seen: tuple[int, str] = (-1, "")
@@ -523,9 +587,13 @@ class StreamRun:
         return 0
 
     def _started(self, spark: Any) -> Iterator[Any]:
-        from neelc.api.connectors import observed
+        from neelc.api.connectors import CONSOLE, observed
+        from neelc.cli.run_rules import with_json
 
-        frame = observed(self.job.rows(spark), with_example=self.options.report is not None)
+        frame = self.job.rows(spark)
+        if self.job.has_variants and (self.sink.address.kind == CONSOLE or self.sink.format == "csv"):
+            frame = with_json(frame)
+        frame = observed(frame, with_example=self.options.report is not None)
         yield self.sink.start(frame, f"neelc {self.name}", self._show)
         for one in self.job.sources if self.options.bad_records is not None else ():
             yield self._bad_records(one).start(one.bad_records(spark), f"bad records of {one.stream.name}")
@@ -589,7 +657,7 @@ class StreamRun:
         from neelc.api.schemas import columns_of, values_of
         from neelc.cli.output import LINES
 
-        columns = columns_of(batch.schema)
+        columns = self.job.compiled.columns if self.job.has_variants else columns_of(batch.schema)
         rows = batch.collect()
         if not rows:
             return

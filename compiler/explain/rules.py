@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from neelc.catalog.inputs import aligned
+from neelc.errors import NeelError, as_record
 from neelc.explain import words as numbers
 from neelc.pattern.plan.rule_containment import contained_rules
 from neelc.pattern.plan.rule_sets import RuleSetPlan
@@ -187,3 +188,27 @@ def report_text(compiled: CompiledRules, counted: Mapping[str, int]) -> str:
         share = f"{100 * line.partial_matches / total:.0f} %"
         cells.append((line.name, share, numbers.amount(line.estimated), rows, "; ".join(line.notes)))
     return "\n".join(aligned(cells))
+
+
+def rules_record(compiled: CompiledRules, errors: Iterable[NeelError] = ()) -> dict[str, object]:
+    """The explanation, for programs; `errors` are those of rules that are left out."""
+    return {
+        "passes": [_set_record(one) for one in compiled.sets],
+        "alone": [{"rule": name, "why": why} for name, why in compiled.alone],
+        "errors": [as_record(one, error.source) for error in errors for one in error.diagnostics],
+    }
+
+
+def _set_record(plan: RuleSetPlan) -> dict[str, object]:
+    shared = []
+    for tree in plan.program.trees:
+        reuse = reuse_of(tree, plan.role_texts)
+        names = dict.fromkeys(plan.program.rules[number].name for number in tree.members)
+        shared.append({"rules": list(names), "steps": reuse.steps, "steps_apart": reuse.apart})
+    return {
+        "rules": list(dict.fromkeys(plan.names)),
+        "key": [key.name for key in plan.keys],
+        "streams": [stream.name for stream in plan.events.streams],
+        "conditions": len(plan.program.roles),
+        "shared": shared,
+    }

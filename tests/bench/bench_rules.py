@@ -187,9 +187,9 @@ def filtering(counts: Sequence[int] = (10, 100, 1000, 10_000, 50_000)) -> list[R
         rows.append(
             Row(f"{count:,} filters (JEPC 11.34)", shown, numbers=numbers, figure="filters", at=str(count))
         )
-    slower, more = rates[1] / rates[-1], counts[-1] / counts[1]
-    shown = f"{slower:.1f}x slower"
-    return [*rows, Row(f"{more:,.0f}x as many filters", shown, "sublinear", slower < more)]
+    loss, more = rates[1] / rates[-1], counts[-1] / counts[1]
+    shown = f"{loss:.1f}x slower"
+    return [*rows, Row(f"{more:,.0f}x as many filters", shown, "sublinear", loss < more)]
 
 
 def filter_set(texts: Sequence[str], columns: Sequence[str]) -> RuleSet:

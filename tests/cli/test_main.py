@@ -37,8 +37,17 @@ def test_an_unknown_command(neelc: Here) -> None:
 def test_files_that_cannot_be_read(command: str, neelc: Here) -> None:
     (neelc.directory / "latin.neel").write_bytes(b"-- \xe9\n")
     assert neelc(command, "none.neel") == Done(2, "", "neelc: none.neel: no such file\n")
-    assert neelc(command, ".") == Done(2, "", "neelc: .: a directory, not a file\n")
     assert neelc(command, "latin.neel") == Done(2, "", "neelc: latin.neel: not UTF-8 text (byte 4)\n")
+
+
+@pytest.mark.parametrize("command", ["check", "run", "explain", "compile"])
+def test_directories_without_scripts(command: str, neelc: Here) -> None:
+    (neelc.directory / "empty").mkdir()
+    assert neelc(command, "empty") == Done(2, "", "neelc: empty: no *.neel files in this directory\n")
+
+
+def test_only_files_are_formatted(neelc: Here) -> None:
+    assert neelc("fmt", ".") == Done(2, "", "neelc: .: a directory, not a file\n")
 
 
 def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:

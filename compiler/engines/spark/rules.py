@@ -67,10 +67,15 @@ def as_object(fields: Sequence[tuple[str, str, DataType]]) -> str:
 
 
 def _storable(text: str, kind: DataType) -> str:
-    """A value of a type that a VARIANT can hold: intervals, and maps of other keys than texts, are texts."""
+    """A value of a type that a VARIANT can hold; any other is a text."""
+    return text if is_storable(kind) else f"CAST({text} AS STRING)"
+
+
+def is_storable(kind: DataType) -> bool:
+    """Whether a VARIANT can hold values of a type: it has no intervals, and no maps of other keys than
+    texts."""
     parts = list(walk(kind))
-    unknown = any(part in INTERVALS or (isinstance(part, Map) and part.key != STRING) for part in parts)
-    return f"CAST({text} AS STRING)" if unknown else text
+    return not any(part in INTERVALS or (isinstance(part, Map) and part.key != STRING) for part in parts)
 
 
 def by_rule(texts: Mapping[int, str], otherwise: str) -> str:

@@ -1,0 +1,246 @@
+"""`neelc run` of many rules: one table of their rows, by the reference interpreter or on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from neelc.cli.options import refuse_for_rules
+from neelc.cli.output import TEXT_FORMATS
+from neelc.cli.rules import (
+    BoundRules,
+    bound_rules,
+    compiled_rules,
+    located_in,
+    print_errors,
+    print_warnings,
+)
+from neelc.cli.run import RowTally, codes_of, counted, unit_of
+from neelc.errors import NeelError
+from neelc.files import CallError, write_whole
+
+if TYPE_CHECKING:
+    from neelc.catalog.inputs import Inputs
+    from neelc.cli.progress import Progress
+    from neelc.ir.program import Program, Stream
+    from neelc.pipeline import CompiledRules
+    from neelc.rows.bind.host import Describe
+
+COUNTED_RULES = 20
+"""Up to so many rules, the summary has the number of rows of each."""
+
+
+@dataclass(frozen=True)
+class RuleTally:
+    """How many rows there are, and how many of each rule, if that is known."""
+
+    rows: int
+    by_rule: Mapping[str, int] | None = None
+
+
+def run_rules(kind: str, options: argparse.Namespace) -> int:
+    """Run the rules of a call; gives the exit code."""
+    refuse_for_rules(options, "strategy", "report", "report-key", "compare-strategies", "stats-out")
+    if options.engine == "reference":
+        return _on_reference(kind, options)
+    return _on_spark(kind, options)
+
+
+def summary_of(rules: BoundRules, tally: RuleTally) -> str:
+    """How much was found, in words."""
+    unit = unit_of(rules.program.queries[place].query for place in rules.places)
+    found = counted(RowTally(tally.rows), "match" if unit == "match" else "row")
+    return f"{found} of {len(rules.places)} rule{'' if len(rules.places) == 1 else 's'}"
+
+
+def details_of(rules: BoundRules, tally: RuleTally) -> Iterator[str]:
+    """What follows the summary: the rows of each rule, and the rules that are left out."""
+    if tally.by_rule is not None and 1 < len(rules.names) <= COUNTED_RULES:
+        width = max(map(len, rules.names))
+        yield from (f"  {name:{width}}  {tally.by_rule.get(name, 0):,}" for name in rules.names)
+    if rules.summary is not None:
+        yield rules.summary
+
+
+# The reference interpreter.
+
+
+def _on_reference(kind: str, options: argparse.Namespace) -> int:
+    from neelc.catalog.data_warnings import missing_types, seen_in_tables, unit_notes
+    from neelc.catalog.inputs import read
+    from neelc.cli.progress import Progress
+    from neelc.engines.reference_rules import rules_result
+
+    rules = _executable(bound_rules(options))
+    _report(rules, options)
+    start = time.perf_counter()
+    with located_in(rules.joined), Progress(sys.stderr) as progress:
+        progress.begin("reading events")
+        tables, failures = read(rules.inputs, rules.program)
+        if not failures:
+            progress.begin(f"finding matches among {sum(map(len, tables.values())):,} events")
+            result = rules_result(rules.inputs, rules.program, tables, rules.places)
+    if failures:
+        found = (one for failure in failures for one in rules.joined.located(failure))
+        print(*found, sep="\n\n", file=sys.stderr)
+        return 3
+    seconds = time.perf_counter() - start
+    text = TEXT_FORMATS[kind](result)
+    if options.output:
+        write_whole(Path(options.output), text)
+    else:
+        sys.stdout.write(text)
+    types = missing_types(rules.program, seen_in_tables(rules.program, tables))
+    for note in (*types, *unit_notes(rules.inputs, rules.program, tables)):
+        print(f"note: {note}", file=sys.stderr)
+    tally = RuleTally(len(result.rows), Counter(str(row[0]) for row in result.rows))
+    print(f"{summary_of(rules, tally)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
+    _print(details_of(rules, tally))
+    return 0
+
+
+def _executable(rules: BoundRules) -> BoundRules:
+    """The rules without those that only Spark can execute."""
+    from neelc.engines.reference_rules import have_common_time, unsupported_rules
+
+    refused = unsupported_rules(rules.program, rules.places, rules.joined.source)
+    names = [rules.program.queries[place].name or "" for place in refused]
+    errors = [one for error in refused.values() for one in rules.joined.located(error)]
+    found = rules.without(names, errors)
+    if not have_common_time(found.program, found.places):
+        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+    return found
+
+
+def _report(rules: BoundRules, options: argparse.Namespace) -> None:
+    """Say which rules have errors, before the others run; `--strict`, instead."""
+    if options.strict:
+        rules.refuse_errors()
+    print_errors(rules)
+    print_warnings(rules)
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+# Spark.
+
+
+@dataclass(frozen=True)
+class RulesJob:
+    """Rules, compiled, and where their rows go: `output` None is standard output."""
+
+    rules: BoundRules
+    compiled: CompiledRules
+    program: Program
+    streams: Mapping[str, Stream]
+    kind: str
+    overwrite: bool
+    report: None = None
+    statistics_out: None = None
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.rules.inputs
+
+    def write(
+        self, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
+    ) -> RuleTally:
+        """Find the rows and write them."""
+        from neelc.api.query import run_source
+
+        script = self.compiled.script
+        frame = run_source(script.source, spark, frames, script.aggregates)
+        if isinstance(target, str):
+            return self._as_parquet(frame, target)
+        return self._as_text(frame, target, progress)
+
+    def _as_parquet(self, frame: Any, path: str) -> RuleTally:
+        from neelc.api.spark_session import counting_all
+        from neelc.ir.types import STRING
+        from neelc.scalar.spark.trees import literal
+
+        names = self.rules.names if len(self.rules.names) <= COUNTED_RULES else ()
+        frame, counts = counting_all(frame, ["true", *(f"rule = {literal(name, STRING)}" for name in names)])
+        frame.write.mode("overwrite" if self.overwrite else "errorifexists").parquet(path)
+        rows, *each = counts()
+        return RuleTally(rows, dict(zip(names, each, strict=True)) if names else None)
+
+    def _as_text(self, frame: Any, out: TextIO, progress: Progress) -> RuleTally:
+        from neelc.cli.run_on_spark import print_rows
+
+        by_rule = Counter[str]()
+        texts = with_json(frame)
+        columns = self.compiled.script.columns
+        tally = print_rows(texts, columns, self.kind, out, "", progress, counts=by_rule)
+        return RuleTally(tally.rows, by_rule)
+
+    def summary(self, tally: RuleTally) -> str:
+        return summary_of(self.rules, tally)
+
+    def details(self, tally: RuleTally) -> Iterator[str]:
+        return details_of(self.rules, tally)
+
+    @property
+    def strategies(self) -> str:
+        return ", ".join(dict.fromkeys(name for _, name in self.compiled.script.strategies))
+
+
+def with_json(frame: Any) -> Any:
+    """The table of rules with texts for its VARIANTs."""
+    return frame.selectExpr(
+        "rule", "to_json(key) AS key", "match_start", "match_end", "to_json(columns) AS columns"
+    )
+
+
+def _on_spark(kind: str, options: argparse.Namespace) -> int:
+    from neelc.cli.options import settings_of, with_timezone
+    from neelc.cli.run_on_spark import KNOWN_TO_SPARK, run_job
+
+    settings = with_timezone(settings_of(options.conf), options.timezone)
+    job: RulesJob | None = None
+    try:
+        rules = bound_rules(options)
+        if KNOWN_TO_SPARK not in codes_of(rules.errors):
+            job = _job(rules, kind, options)
+    except NeelError as error:
+        if KNOWN_TO_SPARK not in codes_of([error]):
+            raise
+    return run_job(lambda spark: job or _described_job(spark, kind, options), kind, options, settings)
+
+
+def _described_job(spark: Any, kind: str, options: argparse.Namespace) -> RulesJob:
+    """The job, where only Spark knows the columns of some queries."""
+    from neelc.api.analysis import describing
+    from neelc.cli.options import frames_of
+
+    def describe(inputs: Inputs) -> Describe:
+        return describing(spark, lambda stream: frames_of(spark, inputs, {stream.name: stream})[stream.name])
+
+    return _job(bound_rules(options, describe), kind, options)
+
+
+def _job(rules: BoundRules, kind: str, options: argparse.Namespace) -> RulesJob:
+    from neelc.api.streams import streams_read
+    from neelc.catalog.data_warnings import unit_notes
+    from neelc.cli.compile import options_in
+    from neelc.cli.options import check_data, located, statistics_of
+
+    program = located(rules.program, Path().resolve())
+    statistics = statistics_of(rules.inputs, program, options.stats)
+    rules, compiled = compiled_rules(rules.over(program), options_in(options), statistics)
+    streams = streams_read(program, rules.places)
+    with located_in(rules.joined):
+        check_data(rules.inputs, streams)
+    _report(rules, options)
+    for note in unit_notes(rules.inputs, program):
+        print(f"note: {note}", file=sys.stderr)
+    return RulesJob(rules, compiled, program, streams, kind, options.overwrite)

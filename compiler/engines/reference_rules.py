@@ -1,0 +1,180 @@
+"""The table of many rules, made by the reference interpreter: the rows that Spark makes, spelt alike.
+
+`key` and `columns` are VARIANTs on Spark. Here they are texts, as Spark's to_json writes a VARIANT.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from neelc.catalog.inputs import Inputs
+from neelc.engines.reference import Tables, execute
+from neelc.engines.spark.rules import combined_columns, common_time, is_storable
+from neelc.errors import NeelError
+from neelc.ir.algebra import Algebra
+from neelc.ir.bound_rows import HostQuery
+from neelc.ir.names import bare
+from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.types import FLOAT, STRING, TIMESTAMP, Array, DataType, Map, Struct
+from neelc.pattern.analysis.rule_columns import rule_query
+from neelc.rows.bind.simple import understood
+from neelc.runtime.reference import Result
+from neelc.runtime.values.times import timestamp_text, zoned
+from neelc.runtime.values.types import cast, float_text, text_of
+from neelc.scalar.type_of import value_type
+from neelc.source import Source
+
+NamedValue = tuple[str, object, DataType]
+
+# The rows.
+
+
+def unsupported_rules(program: Program, places: Sequence[int], source: Source) -> dict[int, NeelError]:
+    """The rules at these places that only Spark can execute, or that read such a query, with the reason."""
+    found: dict[int, NeelError] = {}
+    for place in places:
+        for at in program.needed([place]):
+            query = program.queries[at].query
+            if isinstance(query, HostQuery) and query.simple is None:
+                try:
+                    understood(query, source)
+                except NeelError as error:
+                    found.setdefault(place, error)
+    return found
+
+
+def rules_result(inputs: Inputs, program: Program, tables: Tables, places: Sequence[int]) -> Result:
+    """The rows of the rules at these places; `NeelError` if a rule is too much work for the interpreter."""
+    rules = [program.queries[place] for place in places]
+    # Beside the queries, not in their place: others may read them, and know nothing of the added columns.
+    asked = tuple(NamedQuery(None, _as_rule(rule), span=rule.span) for rule in rules)
+    whole = replace(program, queries=(*program.queries, *asked))
+    first = len(program.queries)
+    results = execute(inputs, whole, tables, range(first, first + len(asked)))
+    times = common_time(_clocks(rules) or [TIMESTAMP])
+    assert times is not None, "rules whose times differ are refused before"
+    rows = [
+        row for rule, (_, result) in zip(rules, results, strict=True) for row in _rows(rule, result, times)
+    ]
+    return Result(combined_columns(times), rows)
+
+
+def _clocks(rules: Iterable[NamedQuery]) -> list[DataType]:
+    return [rule.query.clock.type for rule in rules if not isinstance(rule.query, HostQuery)]
+
+
+def have_common_time(program: Program, places: Sequence[int]) -> bool:
+    """Whether the times of these rules fit into one column."""
+    clocks = _clocks(program.queries[place] for place in places)
+    return not clocks or common_time(clocks) is not None
+
+
+def _as_rule(rule: NamedQuery) -> Match | Algebra | HostQuery:
+    return rule_query(rule.query).match if isinstance(rule.query, Match) else rule.query
+
+
+def _rows(rule: NamedQuery, result: Result, times: DataType) -> Iterator[tuple[object, ...]]:
+    """The rows of one rule as rows of the table."""
+    keys: tuple[str, ...] = ()
+    has_times = not isinstance(rule.query, HostQuery)
+    if isinstance(rule.query, Match):
+        found = rule_query(rule.query)
+        keys, has_times = found.keys, found.has_times
+    own = len(result.columns) - len(keys) - 2 * has_times
+    kinds = [column.type for column in result.columns]
+    names = [*(column.name for column in result.columns[:own]), *keys]
+    for row in result.rows:
+        values = list(zip(names, row, kinds, strict=False))
+        clock = [_as_time(value, kinds[-1], times) for value in row[-2:]] if has_times else [None, None]
+        yield rule.name, as_object(values[own:]), *clock, as_object(values[:own])
+
+
+def _as_time(value: object, kind: DataType, times: DataType) -> object:
+    return value if kind == times else cast(value, value_type(kind), value_type(times))
+
+
+# VARIANTs as Spark's to_json writes them.
+
+
+def as_object(values: Sequence[NamedValue]) -> str | None:
+    """Named values as a JSON object; None if there are none.
+
+    >>> from neelc.ir.types import BIGINT, DOUBLE
+    >>> as_object([("b", 1, BIGINT), ("a", None, DOUBLE)]), as_object([])
+    ('{"a":null,"b":1}', None)
+    """
+    if not values:
+        return None
+    return _object(
+        (name, variant_json(_stored(value, kind), _stored_type(kind))) for name, value, kind in values
+    )
+
+
+def _stored(value: object, kind: DataType) -> object:
+    return value if value is None or is_storable(kind) else text_of(value, value_type(kind))
+
+
+def _stored_type(kind: DataType) -> DataType:
+    return kind if is_storable(kind) else STRING
+
+
+def variant_json(value: object, kind: DataType) -> str:
+    """A value as JSON: names in alphabetical order, numbers as Java writes them.
+
+    >>> from neelc.ir.types import DOUBLE, Decimal
+    >>> variant_json([1e20, None], Array(DOUBLE)), variant_json(decimal.Decimal("1.50"), Decimal(3, 2))
+    ('[1.0E20,null]', '1.5')
+    """
+    match kind, value:
+        case _, None:
+            return "null"
+        case Array(element), list() | tuple():
+            return "[" + ",".join(variant_json(item, element) for item in value) + "]"
+        case Map(_, to), dict():
+            return _object((str(name), variant_json(item, to)) for name, item in value.items())
+        case Struct(fields), dict():
+            named = ((bare(field.name), field.type) for field in fields)
+            return _object((name, variant_json(value.get(name), of)) for name, of in named)
+    return _scalar_json(value, kind)
+
+
+def _scalar_json(value: object, kind: DataType) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            text = float_text(value, kind == FLOAT)
+            return text if math.isfinite(value) else _string(text)
+        case decimal.Decimal():
+            text = format(value, "f")
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        case datetime.datetime() if value.tzinfo:
+            return _string(timestamp_text(value) + zoned(value).isoformat()[-6:])
+        case datetime.datetime():
+            return _string(timestamp_text(value))
+        case bytes():
+            return _string(base64.b64encode(value).decode())
+    return _string(str(value))
+
+
+def _object(fields: Iterable[tuple[str, str]]) -> str:
+    # Java compares texts by their UTF-16 units.
+    ordered = sorted(fields, key=lambda field: field[0].encode("utf-16-be", "surrogatepass"))
+    return "{" + ",".join(f"{_string(name)}:{text}" for name, text in ordered) + "}"
+
+
+_ESCAPES = str.maketrans(
+    {chr(code): f"\\u{code:04X}" for code in range(32)}
+    | {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+)
+
+
+def _string(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'
