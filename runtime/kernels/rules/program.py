@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from neelc.runtime.program import (
+    Emission,
     EventName,
     Follow,
     KernelStep,
     PatternProgram,
+    StreamedPattern,
     Take,
     Value,
     VariableOutput,
@@ -131,6 +133,42 @@ class RuleSet:
     def words(self) -> int:
         """How many columns of bits there are."""
         return 1 + max((role.bit for role in self.roles), default=0) // BITS
+
+
+# Over streams without end.
+
+
+@dataclass(frozen=True)
+class RuleTiming:
+    """When the matches of a rule are sure, and how far they reach: see `StreamedPattern`."""
+
+    emission: Emission = Emission()
+    window: int | None = None
+    events: int | None = None
+    single: bool = False
+
+
+@dataclass(frozen=True)
+class StreamedRules:
+    """Rules whose matches are emitted as soon as they are sure, each by its own timing."""
+
+    rules: RuleSet
+    timings: tuple[RuleTiming, ...]
+
+
+def streamed_rule(streamed: StreamedRules, number: int) -> StreamedPattern:
+    """A rule as if it were alone over the stream."""
+    timing = streamed.timings[number]
+    return StreamedPattern(
+        program_of(streamed.rules, number),
+        timing.emission,
+        timing.window,
+        timing.events,
+        single=timing.single,
+    )
+
+
+# Results.
 
 
 def shape_name(number: int) -> str:
