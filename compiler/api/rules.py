@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from neelc.api.errors import translated
 from neelc.api.query import BoundScript, DisplayText, Query, run_source
-from neelc.api.streaming import with_watermarks
+from neelc.api.streaming import streaming_rules
 from neelc.api.streams import Frame, streams_read
 from neelc.arguments import Options, UserAgent, UserAggregate
 from neelc.errors import Diagnostic, NeelError
@@ -96,8 +96,7 @@ class Rules:
     @property
     def is_streaming(self) -> bool:
         """Whether the rules read streams without end."""
-        places = range(len(self.bound.program.queries))
-        return any(one.is_streaming for one in streams_read(self.bound.program, places).values())
+        return self.compiled.streaming
 
     @property
     def source(self) -> DisplayText:
@@ -201,11 +200,16 @@ def compiled_rules(
             lambda script: session.bound_script(script, together.source, args, streams, untrusted),
             strict,
         )
-        bound = with_watermarks(bound)
-        places = rule_places(bound.program)
-        made = compile_rules(bound.program, places, options, bound.statistics, share)
-        refused = list(_refused(made, bound.program, together, strict))
-    return Rules(session.spark, bound, made, (*errors, *refused))
+        found = streaming_rules(bound, rule_places(bound.program))
+        mixed = [error for one in found.others for error in together.located(one)]
+        if strict and mixed:
+            raise mixed[0]
+        if options.buckets is not None and not found.is_streaming:
+            raise CallError("buckets: for rules over streaming DataFrames")
+        options = replace(options, streaming=found.is_streaming)
+        made = compile_rules(found.bound.program, found.places, options, bound.statistics, share)
+        refused = list(_refused(made, found.bound.program, together, strict))
+    return Rules(session.spark, found.bound, made, (*errors, *mixed, *refused))
 
 
 def rule_places(program: Program) -> list[int]:

@@ -29,6 +29,9 @@ from neelc.runtime.program import (
 BITS = 62
 """Roles in one column of bits."""
 
+PART = "part"
+"""The column with the number of a part, where a set has several: the first of its keys."""
+
 RULE, SHAPE = "rule", "shape"
 """Columns of results: the number of the rule, and for each shape of matches a struct."""
 
@@ -140,12 +143,14 @@ class RuleSet:
 
 @dataclass(frozen=True)
 class RuleTiming:
-    """When the matches of a rule are sure, and how far they reach: see `StreamedPattern`."""
+    """When the matches of a rule are sure, and how far they reach: see `StreamedPattern`. The rule reads the
+    events of one `part`."""
 
     emission: Emission = Emission()
     window: int | None = None
     events: int | None = None
     single: bool = False
+    part: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ from neelc.runtime.kernels.rules.kernel import (
     rule_batches,
     rules_schema,
 )
-from neelc.runtime.kernels.rules.program import BITS, RuleSet, StreamedRules, streamed_rule
+from neelc.runtime.kernels.rules.program import BITS, PART, RuleSet, StreamedRules, streamed_rule
 from neelc.runtime.program import PatternProgram, StreamedPattern
 from neelc.runtime.streaming import WatermarkMove
 from neelc.runtime.user_functions import Function
@@ -121,7 +121,7 @@ class RuleStream(EventStream):
                     yield number, new
         for number, pieces in compared.items():
             one = self.alone[number]
-            for new in newly_sure(one, known, move, pieces, lambda: before.matches(number)):
+            for new in newly_sure(one, known, move, pieces, partial(before.matches, number)):
                 yield number, new
 
     def _to_search(self, known: KnownEvents) -> frozenset[int]:
@@ -147,38 +147,43 @@ class RuleStream(EventStream):
     # What is kept.
 
     def needed(self, known: KnownEvents, now: int) -> Bools:
-        needed = np.zeros(len(known.key), dtype=np.bool_)
-        if self.program.everything:
-            for one, _ in self._by_keep:
-                needed |= are_needed(one, known, now)
-            return needed
         words = judged_events(self.rules, known.columns).words
-        for one, masks in self._by_keep:
+        by_role, whatever = (np.zeros(len(known.key), dtype=np.bool_) for _ in range(2))
+        for one, part, masks in self._by_keep:
+            if masks is None:
+                whatever |= _of_part(known, part) & are_needed(one, known, now)
+                continue
             plays = np.zeros(len(known.key), dtype=np.bool_)
             for word, mask in enumerate(masks):
                 plays |= words[word] & np.int64(mask) != 0
-            needed |= plays & are_needed(one, known, now)
-        return needed & self._may_play(known)
+            by_role |= plays & are_needed(one, known, now)
+        return whatever | (by_role & self._may_play(known))
 
     def _may_play(self, known: KnownEvents) -> Bools:
         """Events that pass the tests of a role; the old ones did when they came."""
+        if not any(role.tests for role in self.rules.roles):
+            return np.ones(len(known.key), dtype=np.bool_)
         plays = ~known.is_new
-        if any(role.tests for role in self.rules.roles):
-            places = np.flatnonzero(known.is_new)
-            judged = judged_events(self.rules, known.rows(known.is_new).columns)
-            for number in range(len(self.rules.roles)):
-                plays[places[judged.numbers(number)]] = True
-            return plays
-        return np.ones(len(known.key), dtype=np.bool_)
+        places = np.flatnonzero(known.is_new)
+        judged = judged_events(self.rules, known.rows(known.is_new).columns)
+        for number in range(len(self.rules.roles)):
+            plays[places[judged.numbers(number)]] = True
+        return plays
 
     @cached_property
-    def _by_keep(self) -> list[tuple[StreamedPattern, list[int]]]:
-        """One of the rules that keep events for as long, each, and the bits of the events that these rules
-        read, word by word."""
-        found: dict[object, tuple[StreamedPattern, list[int]]] = {}
-        for rule, one in zip(self.rules.rules, self.alone, strict=True):
+    def _by_keep(self) -> list[tuple[StreamedPattern, int, list[int] | None]]:
+        """One of the rules that keep events for as long, each, its part, and the bits of the events that these
+        rules read, word by word; None: all events of the part."""
+        found: dict[object, tuple[StreamedPattern, int, list[int] | None]] = {}
+        rules = zip(self.rules.rules, self.alone, self.streamed.timings, strict=True)
+        for rule, one, timing in rules:
             most = None if one.events is None else one.events * one.windows_kept
-            _, masks = found.setdefault((one.single, time_kept(one), most), (one, [0] * self.rules.words))
+            how = (one.single, time_kept(one), most)
+            if one.program.everything:
+                found.setdefault((how, timing.part), (one, timing.part, None))
+                continue
+            *_, masks = found.setdefault((how, None), (one, timing.part, [0] * self.rules.words))
+            assert masks is not None, "rules that read events by their roles have a key of their own"
             for role in rule.roles:
                 word, place = divmod(self.rules.roles[role].bit, BITS)
                 masks[word] |= 1 << place
@@ -188,8 +193,16 @@ class RuleStream(EventStream):
         """With something pending, whenever the watermark moves; else when nothing is needed any more."""
         if not all(one.emission.is_immediate for one in self.alone):
             return now + 1
-        keeps = [keep for one, _ in self._by_keep if (keep := time_kept(one)) is not None]
+        keeps = [keep for one, *_ in self._by_keep if (keep := time_kept(one)) is not None]
         return int(left.columns.start.max()) + max(keeps, default=0)
+
+
+def _of_part(known: KnownEvents, part: int) -> Bools:
+    """The events of a part."""
+    if PART not in known.columns.arrays:
+        return np.ones(len(known.key), dtype=np.bool_)
+    parts = known.columns.arrays[PART].to_numpy(zero_copy_only=False)
+    return np.asarray(parts == part, dtype=np.bool_)
 
 
 def rules_stream(

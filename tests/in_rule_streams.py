@@ -1,0 +1,107 @@
+"""Many queries answered over a stream by one kernel, in process: events come in micro-batches, out of order,
+and what is kept is written and read between any two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from in_rules import numbered_rules, set_table
+from in_stream import FAR, Arrival, Coming, arrived
+
+from neelc.ir.types import LENGTHS
+from neelc.pattern.plan.rule_sets import RuleSetPlan
+from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
+from neelc.runtime.kernels.rules.stream import RuleStream
+from neelc.runtime.reference import Tables, read
+from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.runtime.streaming import StreamMemory
+from neelc.tools.cases.streaming.arrival import StreamedBucket
+from neelc.tools.cases.streaming.pattern import (
+    NUMBER,
+    bound,
+    complete,
+    functions_of,
+    later,
+    numbered_output,
+)
+
+Emitted = dict[str, list[Binding]]
+"""The matches of each rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedSet:
+    """What a set gave over a stream: matches by rule, for each micro-batch, and what is kept in the end."""
+
+    stream: Coming
+    calls: list[Emitted]
+    memory: StreamMemory
+
+    def matches(self, rule: str) -> list[Binding]:
+        return [binding for call in self.calls for binding in call[rule]]
+
+    def events(self, streams: Sequence[str]) -> list[ReferenceEvent]:
+        """The events of some streams that were not late."""
+        return [event for event in self.stream.on_time if event.stream in streams]
+
+
+def set_coming(made: RuleSetPlan, tables: Tables, how: Arrival) -> Coming:
+    """How the events of a set come."""
+    events = list(read(made.events, tables, {}))
+    Random(how.seed).shuffle(events)
+    unit = LENGTHS[made.unit]
+    batches = arrived(events, how, unit)
+    late = frozenset(n for batch, now in batches for n in batch if events[n].start // unit <= now)
+    more = max((list(later(rule.planned, rule.query, events)) for rule in made.plans), key=len)
+    numbers = list(range(len(events), len(events) + len(more)))
+    watermark = max((now for _, now in batches), default=FIRST_TIME)
+    batches += [(numbers[::2], watermark), (numbers[1::2], watermark), ([], FAR)]
+    return Coming(events, more, batches, late)
+
+
+def stream_set(made: RuleSetPlan, tables: Tables, how: Arrival) -> StreamedSet:
+    """What comes out of a set of rules over a stream."""
+    stream = set_coming(made, tables, how)
+    rules = numbered_rules(made.program)
+    functions = {name: function for rule in made.plans for name, function in functions_of(rule.query).items()}
+    bucket = StreamedBucket(RuleStream(StreamedRules(rules, made.timings), functions=functions))
+    every = [*stream.events, *stream.more]
+    table = set_table(made, rules, every)
+    calls = [
+        emitted(made, rules, [row for batch in results for row in batch.to_pylist()], every)
+        for results in bucket.calls(table, NUMBER, stream.batches)
+    ]
+    return StreamedSet(stream, calls, bucket.memory)
+
+
+def emitted(
+    made: RuleSetPlan, rules: RuleSet, rows: Sequence[dict[str, object]], events: Sequence[ReferenceEvent]
+) -> Emitted:
+    """The rows of a call as matches of each rule."""
+    found: Emitted = {rule.name: [] for rule in made.plans}
+    for number, binding in _bindings(made, rules, rows, events):
+        found[rules.rules[number].name].append(binding)
+    return {rule.name: complete(rule.planned, found[rule.name]) for rule in made.plans}
+
+
+def _bindings(
+    made: RuleSetPlan, rules: RuleSet, rows: Sequence[dict[str, object]], events: Sequence[ReferenceEvent]
+) -> Iterator[tuple[int, Binding]]:
+    for row in rows:
+        number = row["rule"]
+        assert isinstance(number, int)
+        rule = rules.rules[number]
+        shape = row[f"shape_{rules.shapes[rule.program] + 1}"]
+        assert isinstance(shape, dict)
+        own = made.plans[number].planned.program.outputs
+        outputs = zip(own, rules.programs[rule.program].outputs, strict=True)
+        yield (
+            number,
+            {
+                str(one.variable): bound(numbered_output(one, named.name), shape[named.name], events)
+                for one, named in outputs
+            },
+        )
