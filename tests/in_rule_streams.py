@@ -3,17 +3,19 @@ and what is kept is written and read between any two of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from in_rules import numbered_rules, set_table
 from in_stream import FAR, Arrival, Coming, arrived
 
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.columns import FIRST_TIME
-from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
+from neelc.runtime.kernels.rules.program import PART, RuleSet, StreamedRules
 from neelc.runtime.kernels.rules.stream import RuleStream
 from neelc.runtime.reference import Tables, read
 from neelc.runtime.reference.model import Binding, ReferenceEvent
@@ -69,12 +71,44 @@ def stream_set(made: RuleSetPlan, tables: Tables, how: Arrival) -> StreamedSet:
     functions = {name: function for rule in made.plans for name, function in functions_of(rule.query).items()}
     bucket = StreamedBucket(RuleStream(StreamedRules(rules, made.timings), functions=functions))
     every = [*stream.events, *stream.more]
-    table = set_table(made, rules, every)
-    calls = [
-        emitted(made, rules, [row for batch in results for row in batch.to_pylist()], every)
-        for results in bucket.calls(table, NUMBER, stream.batches)
-    ]
+    table = parts_table(made, rules, every)
+    calls = []
+    for batch, now in stream.batches:
+        rows = table.filter(pc.is_in(table[NUMBER], pa.array(batch, pa.int64())))
+        found = bucket.call(rows.combine_chunks().to_batches(), now)
+        calls.append(emitted(made, rules, [row for one in found for row in one.to_pylist()], every))
     return StreamedSet(stream, calls, bucket.memory)
+
+
+def parts_table(made: RuleSetPlan, rules: RuleSet, events: Sequence[ReferenceEvent]) -> pa.Table:
+    """The rows that Spark brings: those of each part, with the columns of all."""
+    tables = []
+    for number, part in enumerate(made.parts):
+        keys = tuple(key.name for key in part.keys)
+        program = replace(rules.events, keys=keys, everything=part.everything)
+        own = replace(made, events=part.events, keys=part.keys)
+        streams = [stream.name for stream in part.events.streams]
+        table = set_table(own, replace(rules, events=program), events)
+        numbers = [n for n, one in enumerate(events) if one.stream in streams or not one.type]
+        table = table.filter(pc.is_in(table[NUMBER], pa.array(numbers, pa.int64())))
+        foreign = {key.name for other in made.parts if other is not part for key in other.keys}
+        table = table.drop_columns([name for name in table.column_names if name in foreign])
+        table = table.append_column(PART, pa.array([number] * table.num_rows, pa.int32()))
+        tables.append(_retyped(table, lambda column: column.null_count == len(column), pa.null()))
+    # The types of columns without a value are those of other parts, if one has any.
+    whole = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    return _retyped(whole, lambda column: pa.types.is_null(column.type), pa.int64())
+
+
+def _retyped(
+    table: pa.Table, chosen: Callable[[pa.ChunkedArray], bool], type: pa.DataType
+) -> pa.Table:
+    """The table, with another type of the columns that are chosen: they have no values."""
+    columns = {
+        name: pa.nulls(table.num_rows, type) if chosen(table[name]) else table[name]
+        for name in table.column_names
+    }
+    return pa.table(columns)
 
 
 def emitted(
