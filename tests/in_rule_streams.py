@@ -36,10 +36,12 @@ Emitted = dict[str, list[Binding]]
 
 @dataclass(frozen=True, eq=False)
 class StreamedSet:
-    """What a set gave over a stream: matches by rule, for each micro-batch, and what is kept in the end."""
+    """What a set gave over a stream: matches by rule, for each micro-batch, how many events are kept after
+    it, and what is kept in the end."""
 
     stream: Coming
     calls: list[Emitted]
+    kept: list[int]
     memory: StreamMemory
 
     def matches(self, rule: str) -> list[Binding]:
@@ -72,12 +74,13 @@ def stream_set(made: RuleSetPlan, tables: Tables, how: Arrival) -> StreamedSet:
     bucket = StreamedBucket(RuleStream(StreamedRules(rules, made.timings), functions=functions))
     every = [*stream.events, *stream.more]
     table = parts_table(made, rules, every)
-    calls = []
+    calls, kept = [], []
     for batch, now in stream.batches:
         rows = table.filter(pc.is_in(table[NUMBER], pa.array(batch, pa.int64())))
         found = bucket.call(rows.combine_chunks().to_batches(), now)
         calls.append(emitted(made, rules, [row for one in found for row in one.to_pylist()], every))
-    return StreamedSet(stream, calls, bucket.memory)
+        kept.append(bucket.memory.rows)
+    return StreamedSet(stream, calls, kept, bucket.memory)
 
 
 def parts_table(made: RuleSetPlan, rules: RuleSet, events: Sequence[ReferenceEvent]) -> pa.Table:
@@ -100,9 +103,7 @@ def parts_table(made: RuleSetPlan, rules: RuleSet, events: Sequence[ReferenceEve
     return _retyped(whole, lambda column: pa.types.is_null(column.type), pa.int64())
 
 
-def _retyped(
-    table: pa.Table, chosen: Callable[[pa.ChunkedArray], bool], type: pa.DataType
-) -> pa.Table:
+def _retyped(table: pa.Table, chosen: Callable[[pa.ChunkedArray], bool], type: pa.DataType) -> pa.Table:
     """The table, with another type of the columns that are chosen: they have no values."""
     columns = {
         name: pa.nulls(table.num_rows, type) if chosen(table[name]) else table[name]

@@ -231,9 +231,7 @@ class SectionSearch(WorkerSearch[Progress, Matches]):
         return {} if self.rows is None else key_of_failure(self.program, self.rows, error)
 
 
-def key_of_failure(
-    program: PatternProgram, rows: SearchRows, error: Exception
-) -> Mapping[str, str | None]:
+def key_of_failure(program: PatternProgram, rows: SearchRows, error: Exception) -> Mapping[str, str | None]:
     """The key that a search has failed at, if it is known."""
     if isinstance(error, AggregateFailure):
         return {}

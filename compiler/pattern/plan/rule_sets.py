@@ -313,7 +313,8 @@ class _RuleSetMaker:
 
     def made(self) -> RuleSetPlan:
         keys, plans = list[tuple[KeyColumn, ...]](), list[_MadeRule]()
-        for self.part, group in enumerate(self.groups):
+        for number, group in enumerate(self.groups):
+            self.part = number
             keys.append(self._keys(group))
             plans += [self._rule(rule, keys[-1]) for rule in group]
         judged = len(self.roles) > JUDGED_BY_SPARK

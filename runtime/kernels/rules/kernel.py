@@ -358,9 +358,7 @@ class RuleEvents:
                 if owned.any():
                     yield RuleMatches(program, of_rule[place[owned]], {output.variable: event[owned]})
 
-    def searches(
-        self, program: PatternProgram, low: int | None = None
-    ) -> Iterator[tuple[KernelSearch, int]]:
+    def searches(self, program: PatternProgram, low: int | None = None) -> Iterator[tuple[KernelSearch, int]]:
         """What a program searches: parts of the events, each with the number of its first event. Candidates
         that one rule has looked up, all have whose matches start at the same `low` or later."""
         for part in self._shared(program):

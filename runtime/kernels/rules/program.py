@@ -10,7 +10,7 @@ each role of its program is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from neelc.runtime.program import (
     Emission,
@@ -146,7 +146,7 @@ class RuleTiming:
     """When the matches of a rule are sure, and how far they reach: see `StreamedPattern`. The rule reads the
     events of one `part`."""
 
-    emission: Emission = Emission()
+    emission: Emission = field(default_factory=Emission)
     window: int | None = None
     events: int | None = None
     single: bool = False

@@ -1,14 +1,15 @@
-"""A set of rules over streams without end: events are kept once for all rules, and each rule emits its matches
-as soon as they are sure.
+"""A set of rules over streams without end: events are kept once for all rules, and each rule emits its
+matches as soon as they are sure.
 
-What a call does with the events that it knows, old and new, is what `kernel.py` does with a batch: they are put
-in order and judged once, and steps that rules have in common are taken once. Then each rule leaves of its
+What a call does with the events that it knows, old and new, is what `kernel.py` does with a batch: they are
+put in order and judged once, and steps that rules have in common are taken once. Then each rule leaves of its
 matches those that are sure now and were not before, by its own timing, as if it were alone
-(`pattern_stream.py`).
+(`pattern_stream.py`). A rule whose matches are `compared` is also searched among the old events, by its own
+steps.
 
-An event is kept as long as one of the rules that it can play a role for may need it. So a rule may find events
-that it would have forgotten, had it been alone; it looks only for matches that start as late as those among
-the events that it would have kept, and those that it may emit are among them.
+An event is kept as long as one of the rules that it can play a role for may need it. So a rule may find
+events that it would have forgotten, had it been alone. It looks only for matches that start as late as those
+among the events that it would have kept: all that it may emit are among them.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class RuleStream(EventStream):
 
     @cached_property
     def _by_keep(self) -> list[tuple[StreamedPattern, int, list[int] | None]]:
-        """One of the rules that keep events for as long, each, its part, and the bits of the events that these
+        """Of the rules that keep events for as long, one, its part, and the bits of the events that these
         rules read, word by word; None: all events of the part."""
         found: dict[object, tuple[StreamedPattern, int, list[int] | None]] = {}
         rules = zip(self.rules.rules, self.alone, self.streamed.timings, strict=True)
