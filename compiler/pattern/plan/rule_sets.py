@@ -73,7 +73,7 @@ from neelc.runtime.program import (
 )
 from neelc.scalar.spark.expressions import GRAIN
 from neelc.scalar.type_of import type_of
-from neelc.sharing.sharing import Sharing
+from neelc.sharing.sharing import ExpressionGroup, Sharing
 
 JUDGED_BY_SPARK = BITS
 """Up to so many roles, Spark judges all conditions on single events; of more, the worker tests values."""
@@ -241,7 +241,18 @@ def streamed_rule_set(
     known = statistics or Statistics()
     ordered = [_ordered(group, known) if shares else (group, Sharing(())) for group in groups.values()]
     made = _RuleSetMaker([group for group, _ in ordered], shares, known, streaming=True).made()
-    return replace(made, sharing=Sharing(tuple(one for _, found in ordered for one in found.groups)))
+    shared: list[ExpressionGroup] = []
+    first = 0
+    for group, sharing in ordered:
+        shared += (_numbered_from(first, one) for one in sharing.groups)
+        first += len(group)
+    return replace(made, sharing=Sharing(tuple(shared)))
+
+
+def _numbered_from(first: int, group: ExpressionGroup) -> ExpressionGroup:
+    """The group, if other rules of the set come before those that it is of."""
+    members = (replace(member, number=first + member.number) for member in group.members)
+    return replace(group, members=tuple(members))
 
 
 def _made(rules: Sequence[RulePlan], shares: bool, statistics: Statistics) -> RuleSetPlan:
