@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,9 +38,17 @@ from neelc.ir.types import TIMESTAMP, DataType
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.analysis.rule_columns import rule_query
 from neelc.pattern.cost.choose import FormChoice, choose
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pattern.plan.blocks import NoOperatorLeft, UnsupportedQuery
+from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, branches_of, rule_sets, why_alone
+from neelc.pattern.plan.rule_sets import (
+    RulePlan,
+    RuleSetPlan,
+    branches_of,
+    rule_sets,
+    streamed_rule_set,
+    why_alone,
+)
 from neelc.pattern.plan.strategies import (
     PlanningContext,
     StrategyPlan,
@@ -131,14 +139,15 @@ def plan_queries(
     statistics: Statistics,
     compare: bool = False,
     planner: Planner | None = None,
+    unit: str | None = None,
 ) -> Iterator[PlannedQuery]:
     """Rewrite, choose and plan queries, each of which may read those before it; beside each, whether others
     read it as a stream. The rows of a SELECT that others read are events, too: how valid times are cut counts
     for them. With `compare`, choices are compared with the baselines of the papers; a `planner` of one's own
-    takes the place of `plan_query`."""
+    takes the place of `plan_query`. Over streams, patterns count in a `unit`, if it is given."""
     units: dict[str, str] = {}
     queries = list(queries)
-    unit = _unit_of_network(queries) if options.streaming else None
+    unit = (_unit_of_network(queries) or unit) if options.streaming else None
     every = [named for named, _ in queries]
     for named, as_stream in queries:
         is_read = as_stream or (isinstance(named.query, Algebra) and is_read_as_events(named, every))
@@ -300,15 +309,17 @@ def compile_query(
 @dataclass(frozen=True)
 class CompiledRules:
     """Source for the rows of many queries as one table. `sets` are the rules that are executed together,
-    `alone` those that are not, each with the reason, and `refused` those that cannot be executed."""
+    `alone` those that are not, each with the reason, and `refused` those that cannot be executed;
+    `streaming`: over streams without end."""
 
     script: CompiledScript
     sets: tuple[RuleSetPlan, ...]
     alone: tuple[tuple[str, str], ...]
     refused: tuple[tuple[str, UnsupportedQuery], ...]
     times: DataType
-    costs: Mapping[str, RuleCost]
+    costs: Mapping[str, RuleCost] = field(default_factory=dict)
     """What each PATTERN among the rules is expected to cost."""
+    streaming: bool = False
 
 
 @dataclass(frozen=True)
@@ -341,9 +352,10 @@ def compile_rules(
     Raises `NoRuleLeft` if none of them can be executed, and `CallError` if there is none, or if the times of
     rules are of different kinds."""
     from neelc.engines.spark.compiled import WrittenQuery, write_rules
-    from neelc.engines.spark.rules import common_time
 
     options, statistics = options or Options(), statistics or Statistics()
+    if options.streaming:
+        return _compile_streamed_rules(program, positions, options, statistics, shares)
     rules = {program.queries[place].name: place for place in positions}
     asked = _as_rules(program, positions)
     needed = [asked.queries[place] for place in asked.needed(positions)]
@@ -376,14 +388,7 @@ def compile_rules(
     if not together and not alone:
         raise NoRuleLeft([*refused.items()]) if refused else CallError("there is no rule to run")
     sets = rule_sets(together, shares, statistics)
-    kinds = [
-        named.query.clock.type
-        for named, as_stream in queries
-        if not as_stream and not isinstance(named.query, HostQuery)
-    ]
-    times = common_time(kinds or [TIMESTAMP])
-    if times is None:
-        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+    times = _time_of_rules(program, positions)
     written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
     reasons = tuple((one.named.name or "", why) for one, why in alone)
     return CompiledRules(written, tuple(sets), reasons, (*refused.items(),), times, costs)
@@ -410,9 +415,11 @@ def refusal_errors(
 
 def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:
     """The plans of a rule: of each branch, if it is an OR."""
-    assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan)
+    assert isinstance(one.plan, StrategyPlan) and isinstance(one.plan.plan, KernelPlan | StreamPlan)
     assert isinstance(one.choice, FormChoice) and one.named.name is not None
-    planned, query, chunked = one.plan.plan, one.plan.query, one.plan.plan.program.chunk is not None
+    query, is_streaming = one.plan.query, isinstance(one.plan.plan, StreamPlan)
+    planned = one.plan.plan.planned if isinstance(one.plan.plan, StreamPlan) else one.plan.plan
+    chunked = planned.program.chunk is not None
     branches = branches_of(query)
     if len(branches) > 1:
         with suppress(UnsupportedQuery):
@@ -421,10 +428,96 @@ def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:
                 kernel_plan(branch, own, planned.plan.unit)
                 for branch, own in zip(branches, keys, strict=True)
             ]
+            for plan in plans if is_streaming else ():
+                streamed_pattern(plan)  # a branch may have no window of its own
             for number, branch in enumerate(branches):
                 yield RulePlan(one.named.name, branch, plans[number], keys[number], chunked, number + 1)
             return
     yield RulePlan(one.named.name, query, planned, one.choice.chosen.keys, chunked)
+
+
+def _time_of_rules(program: Program, positions: Sequence[int]) -> DataType:
+    """The type that the times of all rules have in their table."""
+    from neelc.engines.spark.rules import common_time
+
+    queries = [program.queries[place].query for place in positions]
+    kinds = [query.clock.type for query in queries if not isinstance(query, HostQuery)]
+    times = common_time(kinds or [TIMESTAMP])
+    if times is None:
+        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+    return times
+
+
+def _compile_streamed_rules(
+    program: Program, positions: Sequence[int], options: Options, statistics: Statistics, shares: bool
+) -> CompiledRules:
+    """Source for rules over streams without end: one operator for all rules that can share it. Another rule,
+    with the queries that it reads, is executed if it needs no operator, or is the only one."""
+    from neelc.engines.spark.compiled import LoneStream, WrittenQuery, write_streamed_rules
+
+    inlined = with_selects_inlined(program)
+    queries = [program.queries[place].query for place in positions]
+    patterns = [query for query in queries if isinstance(query, Match)]
+    unit = common_unit(patterns) if patterns else None
+    together: list[RulePlan] = []
+    alone: list[tuple[LoneStream, str]] = []
+    refused: list[tuple[str, UnsupportedQuery]] = []
+    for place in positions:
+        name = program.queries[place].name
+        assert name is not None, "rules have names"
+        asked = _as_rules(inlined, [place])
+        try:
+            plans = list(_planned_on_stream(asked, place, options, statistics, unit))
+            why = _why_alone_on_stream(plans)
+            if why is None:
+                together += _rule_plans(plans[0])
+            else:
+                written = [WrittenQuery(one.named, _plan_of(one), one.as_stream) for one in plans]
+                one = LoneStream(tuple(written), _network(written))
+                if one.has_state and len(positions) > 1:
+                    raise NoOperatorLeft(why, program.queries[place].span)
+                alone.append((one, why))
+        except UnsupportedQuery as refusal:
+            refused.append((name, refusal))
+    if not together and not alone:
+        raise NoRuleLeft(refused) if refused else CallError("there is no rule to run")
+    made = streamed_rule_set(together, shares, statistics) if together else None
+    times = _time_of_rules(program, positions)
+    buckets = options.buckets or BUCKETS
+    script = write_streamed_rules(made, [one for one, _ in alone], options.most_matches, buckets, times)
+    reasons = tuple((one.last.named.name or "", why) for one, why in alone)
+    sets = () if made is None else (made,)
+    return CompiledRules(script, sets, reasons, tuple(refused), times, streaming=True)
+
+
+def _planned_on_stream(
+    program: Program, place: int, options: Options, statistics: Statistics, unit: str | None
+) -> Iterator[PlannedQuery]:
+    """The plans of a query over streams, and of those that it reads; raises `UnsupportedQuery`. If it reads
+    none, it counts in the unit of all rules."""
+    for one in plan_queries(list(_needed(program, place, True)), options, statistics, unit=unit):
+        _plan_of(one)
+        yield one
+
+
+def _plan_of(one: PlannedQuery) -> QueryPlan:
+    if isinstance(one.plan, UnsupportedQuery):
+        raise one.plan
+    return one.plan
+
+
+def _why_alone_on_stream(plans: Sequence[PlannedQuery]) -> str | None:
+    """Why a rule has an operator of its own; None if it can share one with others."""
+    if len(plans) > 1:
+        read = ", ".join(str(one.named.name) for one in plans[:-1])
+        return f"it reads {read}: one operator runs them"
+    plan = _plan_of(plans[0])
+    if isinstance(plan, HostPlan):
+        return "it is a query of Spark's own SQL"
+    if not isinstance(plan, StrategyPlan):
+        return "it is a SELECT"
+    assert isinstance(plan.plan, StreamPlan), "a PATTERN over streams"
+    return why_alone(plan.plan.planned)
 
 
 def _as_rules(program: Program, positions: Sequence[int]) -> Program:

@@ -182,7 +182,10 @@ class StreamedFiles:
 
     def start(self, text: str, **given: Any) -> None:
         """Start a query; it goes on from the checkpoint, if there is one. `given` are more arguments."""
-        frame = neelc.sql(self.spark, text, **{self.name: self.frame()}, **given)
+        self.run(neelc.sql(self.spark, text, **{self.name: self.frame()}, **given))
+
+    def run(self, frame: Any) -> None:
+        """Start a query that has been compiled."""
         writer = frame.writeStream.foreachBatch(lambda rows, _: self.rows.extend(map(tuple, rows.collect())))
         self.query = writer.option("checkpointLocation", str(self.directory / "checkpoint")).start()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from neelc.api.errors import translated
 from neelc.api.query import BoundScript, DisplayText, Query, run_source
-from neelc.api.streaming import with_watermarks
+from neelc.api.streaming import streaming_rules
 from neelc.api.streams import Frame, streams_read
 from neelc.arguments import Options, UserAgent, UserAggregate
 from neelc.engines.spark.rules import is_storable
@@ -105,8 +105,7 @@ class Rules:
     @property
     def is_streaming(self) -> bool:
         """Whether the rules read streams without end."""
-        places = range(len(self.bound.program.queries))
-        return any(one.is_streaming for one in streams_read(self.bound.program, places).values())
+        return self.compiled.streaming
 
     @property
     def source(self) -> DisplayText:
@@ -226,13 +225,18 @@ def compiled_rules(
             strict,
         )
         program = with_rule_names(found.bound.program)
-        bound = with_watermarks(replace(found.bound, program=program))
         refuse_unused_arguments(together.script, program, args, streams, read_by_all(together))
+        over = streaming_rules(replace(found.bound, program=program), rule_places(program))
+        mixed = [error for one in over.others for error in together.located(one)]
+        if options.buckets is not None and not over.is_streaming:
+            raise CallError("buckets: for rules over streaming DataFrames")
+        options, bound = replace(options, streaming=over.is_streaming), over.bound
         try:
-            made = compile_rules(bound.program, rule_places(program), options, bound.statistics, share)
-            refused = refusal_errors(made.refused, program, together)
+            made = compile_rules(bound.program, over.places, options, bound.statistics, share)
+            refused = [*mixed, *refusal_errors(made.refused, program, together)]
         except NoRuleLeft as none:
-            raise as_one([*found.errors, *refusal_errors(none.refused, program, together)]) from None
+            wrong = [*found.errors, *mixed, *refusal_errors(none.refused, program, together)]
+            raise as_one(wrong) from None
         if refused and strict:
             raise as_one(refused)
     return Rules(session.spark, bound, made, (*found.errors, *refused))

@@ -3,8 +3,8 @@ refused on them. Nothing runs: all of it is in their schemas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from neelc.api.streams import Frame, streams_read
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from neelc.api.query import BoundScript
 
 
-def streaming_names(bound: BoundScript) -> list[str]:
-    """The streams of the script's last query whose DataFrames are streaming, by their bare names."""
-    read = streams_read(bound.program, [bound.last])
+def streaming_names(bound: BoundScript, places: Sequence[int] | None = None) -> list[str]:
+    """The streams of the script's last query, or of those at some places, whose DataFrames are streaming, by
+    their bare names."""
+    read = streams_read(bound.program, [bound.last] if places is None else places)
     found = {name: find(written(name), bound.streams) for name in read}
     return [name for name, key in found.items() if key is not None and bound.streams[key].is_streaming]
 
@@ -36,12 +37,57 @@ def with_watermarks(bound: BoundScript) -> BoundScript:
     if not endless:
         return bound
     refuse_mixtures(bound.program, bound.last, endless, bound.text)
-    read = streams_read(bound.program, [bound.last])
+    return _with_watermarks(bound, endless, [bound.last])
+
+
+def _with_watermarks(bound: BoundScript, endless: Sequence[str], places: Sequence[int]) -> BoundScript:
+    read = streams_read(bound.program, places)
     known = {name: _watermarked(read[name], bound) for name in endless}
     program = bound.program.with_streams(
         lambda one: known.get(one.name, one) if one.producer is None else one
     )
     return replace(bound, program=program)
+
+
+@dataclass(frozen=True)
+class StreamingRules:
+    """A script with what its streaming DataFrames are, the `places` of the rules that can be executed over
+    them, and what is wrong with the `others`."""
+
+    bound: BoundScript
+    places: tuple[int, ...]
+    is_streaming: bool = False
+    others: tuple[NeelError, ...] = ()
+
+
+def streaming_rules(bound: BoundScript, places: Sequence[int]) -> StreamingRules:
+    """The script for the rules at these places. A rule that reads streaming and bounded data is left out, and
+    so is one that reads bounded data only where others do not: Spark cannot put their rows together. Raises
+    `NeelError` if a stream has no watermark that holds for its timestamp."""
+    endless = streaming_names(bound, places)
+    if not endless:
+        return StreamingRules(bound, tuple(places))
+    able: list[int] = []
+    wrong: list[NeelError] = []
+    for place in places:
+        own = streaming_names(bound, [place])
+        try:
+            refuse_mixtures(bound.program, place, own, bound.text)
+            if not own:
+                raise _bounded_rule(bound, place, endless[0])
+            able.append(place)
+        except NeelError as error:
+            wrong.append(error)
+    if not able:
+        raise wrong[0]
+    return StreamingRules(_with_watermarks(bound, endless, places), tuple(able), True, tuple(wrong))
+
+
+def _bounded_rule(bound: BoundScript, place: int, endless: str) -> NeelError:
+    named = bound.program.queries[place]
+    message = f"`{named.name}` reads bounded data, and `{endless}`, which other rules read, has no end"
+    hint = "run it apart, or give its streams as streaming DataFrames"
+    return _refusal("NEEL4143", message, named.span, hint, bound.text)
 
 
 def refuse_streaming(bound: BoundScript, what: str) -> None:

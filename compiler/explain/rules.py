@@ -31,7 +31,9 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
     together = len({name for one in compiled.sets for name in one.names})
     passes = len(compiled.sets)
     yield _counted(together + len(compiled.alone), "rule", "rules")
-    if together:
+    if together and compiled.streaming:
+        yield f"{together} of them in one operator over the streams"
+    elif together:
         yield f"{together} of them in {_counted(passes, 'pass', 'passes')} over the events"
     for number, one in enumerate(compiled.sets, 1):
         yield ""
@@ -44,11 +46,14 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
 
 def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
     program = plan.program
-    keys = ", ".join(key.name for key in plan.keys) or "none: time is cut into chunks"
-    yield f"pass {number}: {_listed(plan.names)}"
-    yield f"  key      {keys}"
-    streams = ", ".join(stream.name for stream in plan.events.streams)
-    yield f"  reads    {streams} once: one shuffle, one sort"
+    if plan.parts:
+        yield from _operator_lines(plan)
+    else:
+        keys = ", ".join(key.name for key in plan.keys) or "none: time is cut into chunks"
+        yield f"pass {number}: {_listed(plan.names)}"
+        yield f"  key      {keys}"
+        streams = ", ".join(stream.name for stream in plan.events.streams)
+        yield f"  reads    {streams} once: one shuffle, one sort"
     yield f"  judges   {_judging(plan)}"
     distinct = len({(rule.program, rule.roles) for rule in program.rules})
     if distinct < len(program.rules):
@@ -69,6 +74,26 @@ def _group_lines(plan: RuleSetPlan) -> Iterator[str]:
         saving = group.cost_apart / group.cost if group.cost else 1.0
         what = f"{group.operator} of {group.shared}: {_listed(list(names))}"
         yield f"  expects  {what}: {saving:.1f}x less work"
+
+
+def _operator_lines(plan: RuleSetPlan) -> Iterator[str]:
+    """What one operator over streams reads for rules with the same key, what it keeps, and when each rule
+    emits its matches."""
+    yield f"operator: {_listed(plan.names)}"
+    rules = list(zip(plan.plans, plan.timings, strict=True))
+    for number, part in enumerate(plan.parts):
+        own = dict.fromkeys(rule.name for rule, timing in rules if timing.part == number)
+        keys = ", ".join(key.name for key in part.keys) or "none"
+        spread = "" if part.together else ", all in one bucket"
+        streams = ", ".join(stream.name for stream in part.events.streams)
+        yield f"  key      {keys}{spread}: {_listed(list(own))}"
+        yield f"  reads    {streams} once for these rules"
+    if not all(timing.single for timing in plan.timings):
+        yield "  keeps    each event once for each key, as long as one of its rules needs it"
+    for is_immediate, when in ((True, "at the last event"), (False, "when the watermark has passed it")):
+        those = [rule.name for rule, one in rules if one.emission.is_immediate == is_immediate]
+        if those:
+            yield f"  emits    {when}: {_listed(list(dict.fromkeys(those)))}"
 
 
 def _judging(plan: RuleSetPlan) -> str:

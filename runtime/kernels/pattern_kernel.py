@@ -228,11 +228,16 @@ class SectionSearch(WorkerSearch[Progress, Matches]):
         return self.left
 
     def key_of(self, error: Exception) -> Mapping[str, str | None]:
-        if self.rows is None or isinstance(error, AggregateFailure):
-            return {}
-        only = 0 if len(self.rows.heads) == 1 else None
-        segment = error.segment if isinstance(error, KernelError) else only
-        return {} if segment is None else self.rows.key_text(self.program, segment)
+        return {} if self.rows is None else key_of_failure(self.program, self.rows, error)
+
+
+def key_of_failure(program: PatternProgram, rows: SearchRows, error: Exception) -> Mapping[str, str | None]:
+    """The key that a search has failed at, if it is known."""
+    if isinstance(error, AggregateFailure):
+        return {}
+    only = 0 if len(rows.heads) == 1 else None
+    segment = error.segment if isinstance(error, KernelError) else only
+    return {} if segment is None else rows.key_text(program, segment)
 
 
 @dataclass(eq=False)

@@ -15,8 +15,9 @@ what comes before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -82,9 +83,10 @@ class PatternStream:
         if not kept and not rows:
             return StreamStep((), StreamMemory({}, emitted.tables(move.now)), emitted.wake())
         with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows, self.streamed.distinct)
+            used = columns_used(self.program, self.streamed.distinct)
+            known = known_events(self.program, kept, rows, used)
             results = list(self._results(known, move, emitted))
-            left = known.rows(_needed(self.streamed, known, move.now))
+            left = known.rows(are_needed(self.streamed, known, move.now))
         tables = {EVENTS: left.batches(), **emitted.tables(move.now)}
         wakes = [self._wake(left, move.now), emitted.wake()]
         wake = min((one for one in wakes if one is not None), default=None)
@@ -93,41 +95,16 @@ class PatternStream:
     def _results(
         self, known: KnownEvents, move: WatermarkMove, emitted: EmittedRows
     ) -> Iterator[pa.RecordBatch]:
-        active = known.of_keys(_touched(self.streamed, known, move))
+        active = known.of_keys(are_touched(self.streamed, known, move))
         if not len(active.columns.start):
             return
         schema = output_schema(self.program, active.columns.schema)
-        for piece in in_larger_pieces(self._pieces(active, move)):
+        found = newly_sure(
+            self.streamed, active, move, self._matches(active), lambda: self._matches(active.old)
+        )
+        for piece in in_larger_pieces(found):
             new = piece if self.streamed.distinct is None else emitted.new(piece, active.columns)
             yield from gather(schema, self.program, active.columns, new)
-
-    def _pieces(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
-        if self.emission.compared:
-            yield from self._compared(known, move)
-            return
-        surely = Surely(self.streamed, known)
-        for piece in self._matches(known):
-            was_sure = are_old(piece, known) & surely(piece, move.before)
-            yield _chosen(piece, surely(piece, move.now) & ~was_sure)
-
-    def _compared(self, known: KnownEvents, move: WatermarkMove) -> Iterator[Piece]:
-        """Of the matches that are sure, those that were not found among the old events."""
-        surely = Surely(self.streamed, known)
-        now = [_chosen(piece, surely(piece, move.now)) for piece in self._matches(known)]
-        places = np.flatnonzero(~known.is_new)
-        old = known.rows(~known.is_new)
-        sure_then = Surely(self.streamed, old)
-        before = [_chosen(piece, sure_then(piece, move.before)) for piece in self._matches(old)]
-        pieces = [{name: _moved(column, places) for name, column in piece.items()} for piece in before]
-        count = sum(map(count_of, pieces))
-        whole = [piece for piece in (*pieces, *now) if count_of(piece)]
-        if not whole:
-            return
-        united = {name: united_columns([piece[name] for piece in whole]) for name in whole[0]}
-        first, _ = distinct(
-            [column.codes() if isinstance(column, EventLists) else column for column in united.values()]
-        )
-        yield taken_matches(united, np.sort(first[first >= count]))
 
     def _matches(self, known: KnownEvents) -> Iterator[Piece]:
         if not len(known.columns.start):
@@ -142,7 +119,7 @@ class PatternStream:
             return None
         if not self.emission.is_immediate:
             return now + 1
-        keep = _keep(self.streamed)
+        keep = time_kept(self.streamed)
         return None if keep is None else int(start.max()) + keep
 
 
@@ -170,6 +147,11 @@ class KnownEvents:
     @property
     def heads(self) -> Ints:
         return np.flatnonzero(np.diff(self.key, prepend=-1)).astype(np.int64, copy=False)
+
+    @cached_property
+    def old(self) -> KnownEvents:
+        """The events that had come before."""
+        return self.rows(~self.is_new)
 
     def rows(self, chosen: Bools) -> KnownEvents:
         if chosen.all():
@@ -204,14 +186,18 @@ def _typed(array: pa.Array, type: pa.DataType) -> pa.Array:
     return array if array.type == type else array.cast(type)
 
 
+def columns_used(program: PatternProgram, grouping: MatchGrouping | None = None) -> tuple[str, ...]:
+    """The columns of events that a program reads, with what matches are grouped by."""
+    return tuple(dict.fromkeys((*names(program), *(grouping.columns if grouping else ()))))
+
+
 def known_events(
     program: PatternProgram,
     kept: Sequence[pa.RecordBatch],
     new: Sequence[pa.RecordBatch],
-    grouping: MatchGrouping | None = None,
+    used: tuple[str, ...],
 ) -> KnownEvents:
-    """All events, in order, with what matches are grouped by."""
-    used = tuple(dict.fromkeys((*names(program), *(grouping.columns if grouping else ()))))
+    """All events, in order, with the columns that are `used`."""
     parts = [selected(batch, used) for batch in (*kept, *new)]
     columns = combine(program, parts, used)
     count = len(columns.start)
@@ -232,6 +218,11 @@ class EventStream:
     def grouping(self) -> MatchGrouping | None:
         return None
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns of events that are read, and kept."""
+        return columns_used(self.program, self.grouping)
+
     def results(self, known: KnownEvents, move: WatermarkMove) -> Iterator[pa.RecordBatch]:
         """What is sure now, and was not before."""
         raise NotImplementedError
@@ -251,7 +242,7 @@ class EventStream:
         if not kept and not rows:
             return StreamStep()
         with explained(context_of(self.program)):
-            known = known_events(self.program, kept, rows, self.grouping)
+            known = known_events(self.program, kept, rows, self.used)
             results = list(self.results(known, move))
             left = known.rows(self.needed(known, move.now))
         wake = self.wake(left, move.now) if len(left.columns.start) else None
@@ -270,18 +261,18 @@ def passed_times(move: WatermarkMove, window: int) -> tuple[int, int]:
     return first, earlier(move.now, window) + 1
 
 
-def _keep(streamed: StreamedPattern) -> int | None:
+def time_kept(streamed: StreamedPattern) -> int | None:
     """How long before the watermark an event that is needed may start; with a window of EVENTS there is no
     such time."""
     return None if streamed.window is None else streamed.window * streamed.windows_kept
 
 
-def _needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
+def are_needed(streamed: StreamedPattern, known: KnownEvents, now: int) -> Bools:
     """The events that matches may have, or be spoiled by, that are not sure yet."""
     start = known.columns.start
     if streamed.single:
         return np.zeros(len(start), dtype=np.bool_)
-    keep = _keep(streamed)
+    keep = time_kept(streamed)
     if keep is not None:
         return start > earlier(now, keep)
     assert streamed.events is not None, "without a window, nothing could ever be forgotten"
@@ -310,7 +301,7 @@ def _before(passed: Ints, start: Ints, of_key: Ints) -> Ints:
     return np.where(first > 0, passed[np.maximum(first - 1, 0)], 0)
 
 
-def _touched(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) -> Bools:
+def are_touched(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove) -> Bools:
     """The events by which a match can have become sure: new ones, or old ones that the watermark passes
     now."""
     start, emission = known.columns.start, streamed.emission
@@ -328,6 +319,42 @@ def _touched(streamed: StreamedPattern, known: KnownEvents, move: WatermarkMove)
 
 
 # When matches are sure.
+
+
+def newly_sure(
+    streamed: StreamedPattern,
+    known: KnownEvents,
+    move: WatermarkMove,
+    found: Iterable[Piece],
+    found_before: Callable[[], Iterable[Piece]],
+) -> Iterator[Piece]:
+    """Of the matches that are `found` among the known events, those that are sure now and were not before.
+    `found_before` gives the matches among the old events, for programs that have to compare."""
+    surely = Surely(streamed, known)
+    if streamed.emission.compared:
+        now = [_chosen(piece, surely(piece, move.now)) for piece in found]
+        sure_then = Surely(streamed, known.old)
+        before = [_chosen(piece, sure_then(piece, move.before)) for piece in found_before()]
+        yield from _not_among(before, now, known)
+        return
+    for piece in found:
+        was_sure = are_old(piece, known) & surely(piece, move.before)
+        yield _chosen(piece, surely(piece, move.now) & ~was_sure)
+
+
+def _not_among(before: Sequence[Piece], now: Sequence[Piece], known: KnownEvents) -> Iterator[Piece]:
+    """Of matches, those that were not found among the old events."""
+    places = np.flatnonzero(~known.is_new)
+    pieces = [{name: _moved(column, places) for name, column in piece.items()} for piece in before]
+    count = sum(map(count_of, pieces))
+    whole = [piece for piece in (*pieces, *now) if count_of(piece)]
+    if not whole:
+        return
+    united = {name: united_columns([piece[name] for piece in whole]) for name in whole[0]}
+    first, _ = distinct(
+        [column.codes() if isinstance(column, EventLists) else column for column in united.values()]
+    )
+    yield taken_matches(united, np.sort(first[first >= count]))
 
 
 @dataclass(frozen=True)

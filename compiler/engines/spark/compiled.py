@@ -14,6 +14,7 @@ from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import (
     AggregateRows,
     Extend,
+    KernelOnStream,
     Let,
     LookUp,
     Read,
@@ -45,6 +46,7 @@ from neelc.engines.streaming.algebra import select_relations
 from neelc.engines.streaming.network import network_relations
 from neelc.engines.streaming.network_plan import StreamNetwork
 from neelc.engines.streaming.pattern import declared_watermark, stream_relations
+from neelc.engines.streaming.rules import counted_apart, rule_stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, Function
@@ -68,6 +70,7 @@ from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.relational_plan import JoinPlan, WindowPlan
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.pattern.plan.strategies import StrategyPlan
+from neelc.rows.bind.host_text import SparkQuery
 from neelc.rows.plan.plan import HostPlan
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 
@@ -166,6 +169,16 @@ def write_rules(
     names += [writer.add_alone(one, times) for one in alone]
     writer.lets.append(all_rows(names, free("result", writer.taken)))
     relations = Relations(tuple(without_repetitions(writer.lets)))
+    return _rules_script(relations, sets, alone, read, times)
+
+
+def _rules_script(
+    relations: Relations,
+    sets: Sequence[RuleSetPlan],
+    alone: Sequence[WrittenQuery],
+    read: Sequence[WrittenQuery],
+    times: DataType,
+) -> CompiledScript:
     rules = [NamedQuery(rule.name, rule.query) for one in sets for rule in one.plans]
     strategies = [(rule.name or "", "kernel") for rule in rules]
     strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
@@ -177,6 +190,60 @@ def write_rules(
         tuple(strategies),
         _functions_called(relations, named),
     )
+
+
+@dataclass(frozen=True)
+class LoneStream:
+    """A rule that is in no set, over streams without end: the last of the `queries`. If it reads others, one
+    operator runs all of them, as a `network`."""
+
+    queries: tuple[WrittenQuery, ...]
+    network: StreamNetwork | None = None
+
+    @property
+    def last(self) -> WrittenQuery:
+        return self.queries[-1]
+
+    @property
+    def streams(self) -> Iterator[Stream]:
+        """What the queries read."""
+        return (stream for one in self.queries for stream in one.named.query.streams)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it needs an operator with state."""
+        return any(isinstance(let.relation, KernelOnStream | SparkQuery) for let in _lone_lets(self))
+
+
+def _lone_lets(one: LoneStream) -> list[Let]:
+    writer = _ScriptWriter(True, with_all_derived(one.streams))
+    writer.add_lone_stream(one)
+    return writer.lets
+
+
+def write_streamed_rules(
+    together: RuleSetPlan | None,
+    alone: Sequence[LoneStream],
+    most_matches: int | None,
+    buckets: int,
+    times: DataType,
+) -> CompiledScript:
+    """Source for the rows of many queries over streams without end as one table: of rules that one operator
+    runs `together`, and of those that are executed `alone`. One of all these may need an operator."""
+    own = () if together is None else together.events.streams
+    streams = (*own, *(stream for one in alone for stream in one.streams))
+    writer = _ScriptWriter(True, with_all_derived(streams))
+    names = []
+    if together is not None:
+        names.append(writer.add_streamed_rules(together, most_matches, buckets, times))
+    for one in alone:
+        writer.add_lone_stream(one)
+        names.append(writer.add_lone_rows(one.last, times))
+    writer.lets.append(all_rows(names, free("result", writer.taken)))
+    relations = Relations(tuple(counted_apart(writer.lets)))
+    read = [query for one in alone for query in one.queries[:-1]]
+    sets = [] if together is None else [together]
+    return _rules_script(relations, sets, [one.last for one in alone], read, times)
 
 
 def _functions_called(relations: Relations, queries: Sequence[NamedQuery]) -> dict[str, Function]:
@@ -266,9 +333,30 @@ class _ScriptWriter:
         self.lets += rule_set_relations(plan, sources, self.taken, most_matches, times)
         return self.lets[-1].name
 
+    def add_streamed_rules(
+        self, plan: RuleSetPlan, most_matches: int | None, buckets: int, times: DataType
+    ) -> str:
+        """The same over streams without end."""
+        self.lets += self._reads(plan.events.streams, plan.events.clock)
+        sources = StreamRelations(dict(self.names), {})
+        self.lets += rule_stream_relations(plan, sources, self.taken, most_matches, buckets, times)
+        return self.lets[-1].name
+
+    def add_lone_stream(self, one: LoneStream) -> None:
+        """Add the relations of a rule that is in no set."""
+        if one.network is None:
+            self.add(one.last, is_last=False)
+        else:
+            name = free(variable_name(one.last.named.name or "matches"), self.taken)
+            self.add_network(one.network, one.last.plan, name)
+
     def add_alone(self, one: WrittenQuery, times: DataType) -> str:
         """Add the relations of a rule that is executed alone; gives the name of its rows."""
         self.add(one, is_last=False)
+        return self.add_lone_rows(one, times)
+
+    def add_lone_rows(self, one: WrittenQuery, times: DataType) -> str:
+        """Make rows of the table of the result of a rule, which is the last relation."""
         query, name = one.named.query, one.named.name or ""
         source = self.lets[-1].name
         if isinstance(query, Match):
@@ -281,14 +369,14 @@ class _ScriptWriter:
         self.lets.append(lone_rows(rule, times, self.taken))
         return self.lets[-1].name
 
-    def add_network(self, network: StreamNetwork, last: QueryPlan) -> None:
-        """Add the relations of queries that one operator runs."""
+    def add_network(self, network: StreamNetwork, last: QueryPlan, name: str | None = None) -> None:
+        """Add the relations of queries that one operator runs; the result has this name."""
         for one in network.queries:
             self.lets += self._reads(one.streams, one.clock)
         if isinstance(last, HostPlan):
             self.lets += self._reads(last.query.streams, None)
         sources = StreamRelations(dict(self.names), {}, {})
-        name = free("result", self.taken)
+        name = name or free("result", self.taken)
         most = None if isinstance(last, HostPlan) else last.most_matches
         self.lets += network_relations(network, sources, self.taken, name, most, last.buckets)
 

@@ -38,7 +38,7 @@ from neelc.engines.spark.relations import (
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
-from neelc.runtime.kernels.rules.program import RuleSet
+from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
 from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -157,6 +157,7 @@ RUNNERS = {
     SequentialGroup: ("neelc.runtime.kernels.sequential.group", "sequential_group"),
     GroupMember: ("neelc.runtime.kernels.sequential.group", "group_member"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
+    StreamedRules: ("neelc.runtime.kernels.rules.stream", "rules_stream"),
     NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),
     StreamedGroups: ("neelc.runtime.kernels.grouped_stream", "grouped_stream"),
     StreamedImprecise: ("neelc.runtime.kernels.confidence.stream", "imprecise_stream"),

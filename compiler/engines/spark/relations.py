@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
-from neelc.runtime.kernels.rules.program import RuleSet
+from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
 from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
 from neelc.runtime.program import (
@@ -35,7 +35,13 @@ AnyProgram = (
 )
 
 StreamedProgram = (
-    StreamedPattern | StreamedGroups | StreamedImprecise | SnapshotNetwork | NetworkProgram | StreamedRows
+    StreamedPattern
+    | StreamedRules
+    | StreamedGroups
+    | StreamedImprecise
+    | SnapshotNetwork
+    | NetworkProgram
+    | StreamedRows
 )
 
 Items = tuple[tuple[str, str], ...]
@@ -312,6 +318,8 @@ def functions_on_stream(streamed: StreamedProgram) -> list[str]:
     """The same of a program for streams."""
     if isinstance(streamed, NetworkProgram):
         return [name for node in streamed.nodes for name in functions_on_stream(node.program)]
+    if isinstance(streamed, StreamedRules):
+        return functions_of(streamed.rules)
     return [] if isinstance(streamed, SnapshotNetwork) else functions_of(streamed.program)
 
 

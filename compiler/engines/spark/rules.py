@@ -128,7 +128,7 @@ def rule_set_relations(
     yield from lets
     matched = free("matches", taken)
     kernel = Kernel(lets[-1].name, plan.program, rule_set_schema(plan), most_matches)
-    yield Let(matched, kernel, f"Matches of {_named(plan.names)}, in one pass.")
+    yield Let(matched, kernel, f"Matches of {named_rules(plan.names)}, in one pass.")
     yield from rule_set_results(plan, matched, taken, times)
 
 
@@ -159,9 +159,15 @@ def rule_set_results(
         of_key = zip(found.keys, found.key_outputs, strict=True)
         columns[number] = as_object(own)
         keys[number] = as_object([(name, text(one.expression), one.type) for name, one in of_key])
-    first = relations[0]
     clock = [
-        _as_time(first.sql(output.expression), output.type, times) for output in queries[0].match.outputs[-2:]
+        by_rule(
+            {
+                number: _as_time(relations[number].sql(output.expression), output.type, times)
+                for number, output in enumerate(found.match.outputs[place] for found in queries)
+            },
+            "NULL",
+        )
+        for place in (-2, -1)
     ]
     names = ", ".join(literal(rule.name, STRING) for rule in plan.plans)
     items: Items = (
@@ -177,7 +183,8 @@ def _as_time(text: str, kind: DataType, times: DataType | None) -> str:
     return text if times is None or times == kind else f"CAST({text} AS {spark_type(times)})"
 
 
-def _named(names: Sequence[str]) -> str:
+def named_rules(names: Sequence[str]) -> str:
+    """Some of the names of rules."""
     listed = ", ".join(names[:5])
     return listed if len(names) <= 5 else f"{len(names)} rules: {listed}, ..."
 

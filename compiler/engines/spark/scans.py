@@ -349,7 +349,7 @@ class _Events(StreamColumns):
         return " OR ".join(texts)
 
     def _members_of(self, type: str) -> list[Member]:
-        return self._members_by_type[type]
+        return self._members_by_type.get(type, [])
 
     @cached_property
     def _members_by_type(self) -> dict[str, list[Member]]:

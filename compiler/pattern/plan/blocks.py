@@ -428,6 +428,21 @@ class UncallableFunction(UnsupportedQuery):
     is_sentence = True
 
 
+class NoOperatorLeft(UnsupportedQuery):
+    """A rule over a stream without end that cannot be executed together with others."""
+
+    code = "NEEL4130"
+    hint = "run it apart, as a query of its own: neelc.sql, with a checkpoint of its own"
+    is_sentence = True
+
+    def __init__(self, why: str, span: Span | None = None) -> None:
+        super().__init__(
+            f"over a stream without end, this rule cannot share the operator of the others: {why}. "
+            "Spark runs one such operator in a query",
+            span,
+        )
+
+
 class TooManyRows(UnsupportedQuery):
     """A result that is larger than what is allowed, by the estimate."""
 

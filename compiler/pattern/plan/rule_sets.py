@@ -40,17 +40,32 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks import renamed as with_variable
 from neelc.pattern.plan.canonical import canonical_program
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBERED, PLAIN, RESERVED, EventColumn, wish
-from neelc.pattern.plan.kernel_plan import KernelPlan, KeyColumn, kernel_plan
+from neelc.pattern.plan.emission import streamed_pattern
+from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, kernel_plan
 from neelc.pattern.plan.plan import Role
 from neelc.pattern.plan.rule_orders import rule_orders
 from neelc.pattern.plan.rule_trees import RuleSteps, rule_trees
 from neelc.pattern.plan.strategies import WINDOWS
 from neelc.pattern.plan.value_tests import tested_value
-from neelc.runtime.kernels.rules.program import BITS, JudgedRole, RuleEntry, RuleSet, ValueTest, role_name
+from neelc.runtime.kernels.rules.program import (
+    BITS,
+    PART,
+    RULE,
+    JudgedRole,
+    RuleEntry,
+    RuleSet,
+    RuleTiming,
+    StreamedRules,
+    ValueTest,
+    role_name,
+)
 from neelc.runtime.program import (
     CHUNK,
+    EventName,
     ImpreciseProgram,
     PatternProgram,
+    ScopeEnd,
+    StreamedPattern,
     VariableOutput,
     columns_of_value,
     conditions,
@@ -58,7 +73,7 @@ from neelc.runtime.program import (
 )
 from neelc.scalar.spark.expressions import GRAIN
 from neelc.scalar.type_of import type_of
-from neelc.sharing.sharing import Sharing
+from neelc.sharing.sharing import ExpressionGroup, Sharing
 
 JUDGED_BY_SPARK = BITS
 """Up to so many roles, Spark judges all conditions on single events; of more, the worker tests values."""
@@ -83,12 +98,25 @@ class RulePlan:
 
 
 @dataclass(frozen=True)
+class RulePart:
+    """The rules of a set over streams that have one key. The events that are read for them come in rows of
+    their own: no other rule of the set reads these. `everything`: events without a role count, too. Rows that
+    differ in the columns `together` have no match in common."""
+
+    events: Match
+    keys: tuple[KeyColumn, ...]
+    everything: bool
+    together: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RuleSetPlan:
     """Rules that are executed together. `events` stands for what is read: the streams and types of all rules.
     `plans` are those of the rules, with the names that the set has for columns, structs and fields. `judged`:
     the worker tests values of columns; else Spark judges all conditions on single events. `sharing` are the
     groups that the plan finder has made of the rules; `role_texts` are what explanations call the roles of
-    the program."""
+    the program. Over streams without end, what is read has `parts`, and `timings` say of each rule when its
+    matches are sure."""
 
     events: Match
     unit: str
@@ -100,6 +128,13 @@ class RuleSetPlan:
     role_texts: tuple[str, ...]
     judged: bool = False
     sharing: Sharing = field(default_factory=lambda: Sharing(()))
+    parts: tuple[RulePart, ...] = ()
+    timings: tuple[RuleTiming, ...] = ()
+
+    @property
+    def streamed(self) -> StreamedRules:
+        """The program for streams without end."""
+        return StreamedRules(self.program, self.timings)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,15 +227,49 @@ def rule_sets(
     return [_made(group, shares, known) for group in groups.values()]
 
 
+def streamed_rule_set(
+    rules: Sequence[RulePlan], shares: bool = True, statistics: Statistics | None = None
+) -> RuleSetPlan:
+    """The rules as one set for streams without end, whatever their keys: Spark runs one operator with state
+    of this kind in a query. What would be several sets are its parts. All rules count time in one unit, and
+    are such that `streamed_pattern` does not refuse."""
+    groups: dict[object, list[RulePlan]] = {}
+    for rule in rules:
+        # What keeps nothing needs no key to be spread over buckets.
+        is_free = not rule.planned.keys and streamed_pattern(rule.planned).single
+        groups.setdefault((_signature(rule), is_free), []).append(rule)
+    known = statistics or Statistics()
+    ordered = [_ordered(group, known) if shares else (group, Sharing(())) for group in groups.values()]
+    made = _RuleSetMaker([group for group, _ in ordered], shares, known, streaming=True).made()
+    shared: list[ExpressionGroup] = []
+    first = 0
+    for group, sharing in ordered:
+        shared += (_numbered_from(first, one) for one in sharing.groups)
+        first += len(group)
+    return replace(made, sharing=Sharing(tuple(shared)))
+
+
+def _numbered_from(first: int, group: ExpressionGroup) -> ExpressionGroup:
+    """The group, if other rules of the set come before those that it is of."""
+    members = (replace(member, number=first + member.number) for member in group.members)
+    return replace(group, members=tuple(members))
+
+
 def _made(rules: Sequence[RulePlan], shares: bool, statistics: Statistics) -> RuleSetPlan:
     if not shares:
-        return _RuleSetMaker(rules, False, statistics).made()
+        return _RuleSetMaker([rules], False, statistics).made()
+    ordered, sharing = _ordered(rules, statistics)
+    return replace(_RuleSetMaker([ordered], True, statistics).made(), sharing=sharing)
+
+
+def _ordered(rules: Sequence[RulePlan], statistics: Statistics) -> tuple[list[RulePlan], Sharing]:
+    """The rules, each taking first what it shares with others."""
     orders = rule_orders([rule.query for rule in rules], [rule.planned for rule in rules], statistics)
     ordered = [
         reordered(rule, orders.first[number]) if number in orders.first else rule
         for number, rule in enumerate(rules)
     ]
-    return replace(_RuleSetMaker(ordered, True, statistics).made(), sharing=orders.sharing)
+    return ordered, orders.sharing
 
 
 def reordered(rule: RulePlan, first: tuple[str, ...]) -> RulePlan:
@@ -232,15 +301,20 @@ def _key_signature(key: KeyColumn) -> tuple[object, ...]:
 
 @dataclass
 class _RuleSetMaker:
-    """The names of a set, in the making."""
+    """The names of a set, in the making. Each of the `groups` is a part of it; in a batch there is one. Types
+    belong to a part, and so do roles, which are of a type, and key columns; other columns are those of all
+    parts."""
 
-    rules: Sequence[RulePlan]
+    groups: Sequence[Sequence[RulePlan]]
     shares: bool
     statistics: Statistics
+    streaming: bool = False
+    part: int = 0
     types: dict[object, str] = field(default_factory=dict)
     known_types: dict[str, EventType] = field(default_factory=dict)
-    columns: dict[tuple[Expr, str], EventColumn] = field(default_factory=dict)
-    column_names: set[str] = field(default_factory=lambda: {*RESERVED, "rule"})
+    type_parts: dict[str, int] = field(default_factory=dict)
+    columns: dict[tuple[Expr, str, int | None], EventColumn] = field(default_factory=dict)
+    column_names: set[str] = field(default_factory=lambda: {*RESERVED, RULE, PART})
     roles: dict[tuple[str, frozenset[Expr]], int] = field(default_factory=dict)
     role_conditions: list[tuple[str, tuple[Expr, ...]]] = field(default_factory=list)
     role_sizes: list[float] = field(default_factory=list)
@@ -249,20 +323,23 @@ class _RuleSetMaker:
     bit_roles: list[Role] = field(default_factory=list)
 
     def made(self) -> RuleSetPlan:
-        keys = self._keys()
-        plans = [self._rule(rule, keys) for rule in self.rules]
+        keys, plans = list[tuple[KeyColumn, ...]](), list[_MadeRule]()
+        for number, group in enumerate(self.groups):
+            self.part = number
+            keys.append(self._keys(group))
+            plans += [self._rule(rule, keys[-1]) for rule in group]
         judged = len(self.roles) > JUDGED_BY_SPARK
         roles = tuple(self._judged(*one, judged) for one in self.role_conditions)
         programs: dict[PatternProgram, int] = {}
         shapes: dict[object, int] = {}
         rules: list[RuleEntry] = []
-        for plan, roles_of_rule, program in plans:
-            number = programs.setdefault(program, len(programs))
-            rules.append(RuleEntry(plan.label, number, roles_of_rule))
+        for one in plans:
+            number = programs.setdefault(one.program, len(programs))
+            rules.append(RuleEntry(one.plan.label, number, one.roles))
         for program in programs:
             shapes.setdefault(program.outputs, len(shapes))
         found = RuleSet(
-            self._events([program for *_, program in plans], keys),
+            self._events([one.program for one in plans], [key.name for own in keys for key in own]),
             self._columns_read(programs, roles),
             roles,
             tuple(programs),
@@ -270,21 +347,34 @@ class _RuleSetMaker:
             tuple(shapes[program.outputs] for program in programs),
         )
         if self.shares:
-            steps = [
-                RuleSteps(number, program, role_numbers)
-                for number, (_, role_numbers, program) in enumerate(plans)
-            ]
+            steps = [RuleSteps(number, one.program, one.roles) for number, one in enumerate(plans)]
             found = replace(found, trees=rule_trees(steps, self._wider))
-        queries = [rule.query for rule in self.rules]
-        streams = with_all_derived(stream for query in queries for stream in query.streams)
-        events = replace(queries[0], streams=tuple(streams.values()), types=tuple(self.known_types.values()))
-        unit = self.rules[0].planned.plan.unit
-        columns = tuple(self.columns.values())
-        texts = tuple(_role_text(*one) for one in self.role_conditions)
-        rule_plans = tuple(plan for plan, *_ in plans)
+        rules_read = [rule for group in self.groups for rule in group]
         return RuleSetPlan(
-            events, unit, tuple(self.bit_roles), columns, keys, rule_plans, found, texts, judged
+            _events_read(rules_read, self.known_types.values()),
+            rules_read[0].planned.plan.unit,
+            tuple(self.bit_roles),
+            tuple(self.columns.values()),
+            keys[0] if len(keys) == 1 else (),
+            tuple(one.plan for one in plans),
+            found,
+            tuple(_role_text(*one) for one in self.role_conditions),
+            judged,
+            parts=tuple(self._parts(keys)) if self.streaming else (),
+            timings=tuple(one.timing for one in plans if one.timing is not None),
         )
+
+    def _parts(self, keys: Sequence[tuple[KeyColumn, ...]]) -> Iterator[RulePart]:
+        for number, group in enumerate(self.groups):
+            types = [known for name, known in self.known_types.items() if self.type_parts[name] == number]
+            names = tuple(key.name for key in keys[number])
+            is_free = all(streamed_pattern(rule.planned).single for rule in group)
+            yield RulePart(
+                _events_read(group, types),
+                keys[number],
+                any(rule.planned.program.everything for rule in group),
+                names or ((START,) if is_free else ()),
+            )
 
     # Names.
 
@@ -292,7 +382,7 @@ class _RuleSetMaker:
         """The set's name for a type of a query: the same type may have other members in another query."""
         known = next(one for one in query.types if one.name == name)
         # A concept with one member is that member, whatever it is called.
-        key = known.members
+        key = (self.part, known.members)
         if key not in self.types:
             free, number = name, 1
             while free in self.known_types:
@@ -300,16 +390,25 @@ class _RuleSetMaker:
                 free = f"{name} {number}"
             self.types[key] = free
             self.known_types[free] = replace(known, name=free)
+            self.type_parts[free] = self.part
         return self.types[key]
 
     def _column(self, column: EventColumn, query: Match) -> EventColumn:
         types = tuple(self._type(name, query) for name in column.types)
-        found = self.columns.get((column.expression, column.form))
+        return self._known_column(column.expression, column.form, types, column.name, self.part)
+
+    def _known_column(
+        self, expression: Expr, form: str, types: tuple[str, ...], name: str, part: int
+    ) -> EventColumn:
+        """A column that events of these types have, in a part: its key, if that has this value."""
+        is_key = (expression, form, part) in self.columns
+        place = (expression, form, part if is_key else None)
+        found = self.columns.get(place)
         if found is None:
-            found = EventColumn(self._free(column.name), column.expression, column.form, types)
+            found = EventColumn(self._free(name), expression, form, types)
         else:
             found = replace(found, types=tuple(dict.fromkeys((*found.types, *types))))
-        self.columns[column.expression, column.form] = found
+        self.columns[place] = found
         return found
 
     def _free(self, name: str) -> str:
@@ -320,13 +419,13 @@ class _RuleSetMaker:
         self.column_names.add(free.casefold())
         return free
 
-    def _keys(self) -> tuple[KeyColumn, ...]:
-        """The columns that all rules are partitioned by, in one order."""
-        first = self.rules[0]
+    def _keys(self, rules: Sequence[RulePlan]) -> tuple[KeyColumn, ...]:
+        """The columns that the rules of a part are partitioned by, in one order."""
+        first = rules[0]
         keys = []
         for key in sorted(first.planned.keys, key=lambda one: str(_key_signature(one))):
             terms: dict[Expr, tuple[str, ...]] = {}
-            for rule in self.rules:
+            for rule in rules:
                 same = next(k for k in rule.planned.keys if _key_signature(k) == _key_signature(key))
                 for term, types in same.terms:
                     names = (self._type(name, rule.query) for name in types)
@@ -334,7 +433,7 @@ class _RuleSetMaker:
             if key.is_column:
                 ((term, types),) = terms.items()
                 column = EventColumn(self._free(key.name), term, PLAIN, types)
-                self.columns[term, PLAIN] = column
+                self.columns[term, PLAIN, self.part] = column
                 keys.append(KeyColumn(column.name, key.type, tuple(terms.items()), is_column=True))
             else:
                 keys.append(KeyColumn(self._free(key.name), key.type, tuple(terms.items())))
@@ -342,10 +441,8 @@ class _RuleSetMaker:
 
     # Rules.
 
-    def _rule(
-        self, rule: RulePlan, keys: tuple[KeyColumn, ...]
-    ) -> tuple[RulePlan, tuple[int, ...], PatternProgram]:
-        """The plan of a rule with the names of the set, the roles that it asks for, and its program."""
+    def _rule(self, rule: RulePlan, keys: tuple[KeyColumn, ...]) -> _MadeRule:
+        """A rule with the names of the set."""
         planned, query = rule.planned, rule.query
         own = {column.name: self._column(column, query) for column in planned.columns}
         columns = {name: column.name for name, column in own.items()}
@@ -367,7 +464,11 @@ class _RuleSetMaker:
         # The canonical outputs have their fields already, but their structs are called as the set does.
         named = (_named_output(one, f"e{place}", {}) for place, one in enumerate(program.outputs, 1))
         program = replace(program, outputs=tuple(named))
-        return replace(rule, planned=renamed_plan), used, program
+        timing = None
+        if self.streaming:
+            variables = _variables(planned.program.outputs, program.outputs)
+            timing = rule_timing(streamed_pattern(planned), variables, self.part)
+        return _MadeRule(replace(rule, planned=renamed_plan), used, program, timing)
 
     def _role(self, role: Role, query: Match) -> int:
         """The number of a role of a rule in the set."""
@@ -397,7 +498,9 @@ class _RuleSetMaker:
         return {
             wide: 1.0 if wide == narrow else size / max(self.role_sizes[wide], size, 1e-300)
             for wide, (other, fewer) in enumerate(self.role_conditions)
-            if set(fewer) <= set(conditions) and members <= set(self.known_types[other].members)
+            if self.type_parts[type] == self.type_parts[other]
+            and set(fewer) <= set(conditions)
+            and members <= set(self.known_types[other].members)
         }
 
     def _judged(self, type: str, conditions: tuple[Expr, ...], judged: bool) -> JudgedRole:
@@ -418,23 +521,18 @@ class _RuleSetMaker:
         return JudgedRole(self.bits[key], tuple(tests))
 
     def _tested_column(self, expression: Expr, type: str) -> EventColumn:
-        found = self.columns.get((expression, PLAIN))
-        if found is None:
-            found = EventColumn(self._free(wish(expression, PLAIN)), expression, PLAIN, (type,))
-        elif type not in found.types:
-            found = replace(found, types=(*found.types, type))
-        self.columns[expression, PLAIN] = found
-        return found
+        name = wish(expression, PLAIN)
+        return self._known_column(expression, PLAIN, (type,), name, self.type_parts[type])
 
     # What all have in common.
 
-    def _events(self, programs: Sequence[PatternProgram], keys: tuple[KeyColumn, ...]) -> PatternProgram:
+    def _events(self, programs: Sequence[PatternProgram], keys: Sequence[str]) -> PatternProgram:
         """How events come: with the widest window, and all that some rule needs."""
         reaches = [program.reach for program in programs]
         known = [reach for reach in reaches if reach is not None]
         reach = max(known) if len(known) == len(reaches) else None
-        names = tuple(key.name for key in keys)
-        chunked = not names or any(rule.chunked for rule in self.rules)
+        names = (PART, *keys) if len(self.groups) > 1 else tuple(keys)
+        chunked = not names or any(rule.chunked for group in self.groups for rule in group)
         events = PatternProgram(
             (),
             (),
@@ -447,6 +545,8 @@ class _RuleSetMaker:
             looks_back=any(program.looks_back for program in programs),
             clock=programs[0].clock,
         )
+        if self.streaming:
+            return events
         if reach is not None and chunked:
             width = min(WINDOWS * max(1, reach), LONGEST)
             return replace(events, keys=(*names, CHUNK), chunk=width)
@@ -474,6 +574,47 @@ def _role_text(type: str, conditions: tuple[Expr, ...]) -> str:
     texts = [str(one) for one in conditions if not isinstance(one, IsNull)]
     shown = [re.sub(r"(?<![\w`])\.(?=[A-Za-z_`])", "", text) for text in texts]
     return f"{type} where {' AND '.join(shown)}" if shown else type
+
+
+@dataclass(frozen=True)
+class _MadeRule:
+    """A rule with the names of a set: its plan, the roles that it asks for, its program, and over streams
+    when its matches are sure."""
+
+    plan: RulePlan
+    roles: tuple[int, ...]
+    program: PatternProgram
+    timing: RuleTiming | None = None
+
+
+def _events_read(rules: Sequence[RulePlan], types: Iterable[EventType]) -> Match:
+    """What is read for rules: the streams of all of them."""
+    streams = with_all_derived(stream for rule in rules for stream in rule.query.streams)
+    return replace(rules[0].query, streams=tuple(streams.values()), types=tuple(types))
+
+
+def _variables(
+    own: Sequence[VariableOutput], canonical: Sequence[VariableOutput]
+) -> Mapping[EventName, EventName]:
+    """What a canonical program calls the variables of a rule's matches."""
+    return {
+        name: other
+        for one, named in zip(own, canonical, strict=True)
+        for (name, _), (other, _) in zip(one.bound, named.bound, strict=True)
+    }
+
+
+def rule_timing(
+    streamed: StreamedPattern, variables: Mapping[EventName, EventName], part: int = 0
+) -> RuleTiming:
+    """When the matches of a rule are sure, by the names that its canonical program has for variables."""
+
+    def scope(one: ScopeEnd) -> ScopeEnd:
+        events = tuple(variables[name] for name in one.events)
+        return replace(one, events=events, taken=None if one.taken is None else variables[one.taken])
+
+    emission = replace(streamed.emission, scopes=tuple(map(scope, streamed.emission.scopes)))
+    return RuleTiming(emission, streamed.window, streamed.events, streamed.single, part)
 
 
 def _named_output(output: VariableOutput, name: str, columns: Mapping[str, str]) -> VariableOutput:

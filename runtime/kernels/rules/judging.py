@@ -213,11 +213,12 @@ class JudgedEvents(Mapping[str, Ints]):
         """The events that have a bit."""
         if bit not in self._bits:
             word, place = divmod(bit, BITS)
-            self._bits[bit] = np.flatnonzero(self._words[word] & np.int64(1 << place))
+            self._bits[bit] = np.flatnonzero(self.words[word] & np.int64(1 << place))
         return self._bits[bit]
 
     @cached_property
-    def _words(self) -> list[Ints]:
+    def words(self) -> list[Ints]:
+        """The columns of bits."""
         columns = (self.columns.arrays[word_name(word)] for word in range(self.rules.words))
         return [
             np.asarray(column.fill_null(0)).astype(np.int64, casting="safe", copy=False) for column in columns

@@ -3,7 +3,7 @@ among them; matches of the same shape leave together, each with the number of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -33,6 +33,7 @@ from neelc.runtime.kernels.pattern_kernel import (
     context_of,
     cut,
     functions_called,
+    key_of_failure,
     owned_times,
 )
 from neelc.runtime.kernels.rules.judging import JudgedEvents, judged_events, role_pairs
@@ -146,63 +147,15 @@ class RuleSearch(SectionSearch[RuleProgress, RuleMatches]):
         if self.rows is None:
             return
         events = RuleEvents(self.rules, self.rows, self.functions)
+        counts = MatchCounts(events, self.found, self.most_matches)
         for found in events.single_matches():
-            self._count_all(found)
+            counts.add_all(found)
             yield found
         waiting = WaitingMatches(self.rules)
-        for number, piece in self._pieces(events):
-            self._count(number, piece)
+        for number, piece in events.pieces():
+            counts.add(number, piece)
             yield from waiting.add(number, piece)
         yield from waiting.rest()
-
-    def _pieces(self, events: RuleEvents) -> Iterator[tuple[int, Piece]]:
-        """The matches of each rule."""
-        for tree in self.rules.trees:
-            for search, begin in events.searches(_tree_programs(self.rules)[tree]):
-                for number, piece in tree_matches(search, tree):
-                    yield number, moved(piece, begin)
-        for numbers in lone_rules(self.rules):
-            if not events.may_match(numbers[0]):
-                continue
-            with self._explained(numbers[0]):
-                for piece in events.matches(numbers[0]):
-                    yield from ((number, piece) for number in numbers)
-
-    @contextmanager
-    def _explained(self, number: int) -> Iterator[None]:
-        """A failure says which rule it is of."""
-        try:
-            yield
-        except GeneratorExit:
-            raise
-        except Exception as error:
-            context = context_of(self.rules.programs[self.rules.rules[number].program])
-            part = f"rule {self.rules.rules[number].name}: {context.part or ''}".rstrip(": ")
-            key = self.key_of(error)
-            raise failure_of(error, replace(context, part=part)).about(key=key) from error
-
-    def _count(self, number: int, piece: Piece) -> None:
-        before, most = int(self.found[number]), self.most_matches
-        self.found[number] += count_of(piece)
-        if most is not None and self.found[number] > most:
-            assert self.rows is not None, "there is a match"
-            event = event_of(piece, most - before)
-            segment = int(np.searchsorted(self.rows.heads, event, side="right")) - 1
-            key = self.rows.key_text(self.program, segment)
-            part = f"rule {self.rules.rules[number].name}"
-            start = int(self.rows.columns.start[event])
-            failure = too_many_matches(int(self.found[number]), most)
-            raise failure.about(key=key, start=start, part=part)
-
-    def _count_all(self, found: RuleMatches) -> None:
-        """Count the matches of many rules."""
-        counts = np.bincount(found.rules, minlength=len(self.found))
-        most = self.most_matches
-        if most is not None and (self.found + counts > most).any():
-            number = int(np.argmax(self.found + counts > most))
-            rows = np.flatnonzero(found.rules == number)
-            self._count(number, taken_matches(found.piece, rows))
-        self.found += counts
 
     def gather(self, matches: RuleMatches) -> Batches:
         assert self.rows is not None, "there is a match"
@@ -320,11 +273,13 @@ def _tree_programs(rules: RuleSet) -> Mapping[RuleTree, PatternProgram]:
 
 @dataclass(eq=False)
 class RuleEvents:
-    """The events of a search, for any rule."""
+    """The events of a search, for any rule. `lows`: for each rule, the first time at which the matches start
+    that are to be found; without them, as the rows say."""
 
     rules: RuleSet
     rows: SearchRows
     functions: Mapping[str, Function]
+    lows: Sequence[int] | None = None
     _parts: dict[tuple[bool, bool], list[SharedPart]] = field(default_factory=dict)
     _columns: dict[tuple[object, ...], Mapping[str, NullableArray]] = field(default_factory=dict)
 
@@ -332,8 +287,46 @@ class RuleEvents:
     def judged(self) -> JudgedEvents:
         return judged_events(self.rules, self.rows.columns)
 
+    @cached_property
+    def _programs(self) -> tuple[PatternProgram, ...]:
+        return _programs(self.rules)
+
     def program_of(self, number: int) -> PatternProgram:
-        return _programs(self.rules)[number]
+        return self._programs[number]
+
+    def pieces(self, chosen: Container[int] | None = None) -> Iterator[tuple[int, Piece]]:
+        """The matches of each rule, or of those that are `chosen`, with its number: of all but those of
+        `single_matches`. A tree is searched if one of its rules is chosen."""
+        for tree, program in _tree_programs(self.rules).items():
+            members = [number for number in tree.members if chosen is None or number in chosen]
+            if members:
+                for search, begin in self.searches(program, self._low(members)):
+                    for number, piece in tree_matches(search, tree):
+                        if chosen is None or number in chosen:
+                            yield number, moved(piece, begin)
+        for same in lone_rules(self.rules):
+            numbers = [number for number in same if chosen is None or number in chosen]
+            if not numbers or not self.may_match(numbers[0]):
+                continue
+            with self._explained(numbers[0]):
+                for piece in self.matches(numbers[0]):
+                    yield from ((number, piece) for number in numbers)
+
+    def _low(self, numbers: Sequence[int]) -> int | None:
+        return None if self.lows is None else min(self.lows[number] for number in numbers)
+
+    @contextmanager
+    def _explained(self, number: int) -> Iterator[None]:
+        """A failure says which rule it is of."""
+        try:
+            yield
+        except GeneratorExit:
+            raise
+        except Exception as error:
+            context = context_of(self.rules.programs[self.rules.rules[number].program])
+            part = f"rule {self.rules.rules[number].name}: {context.part or ''}".rstrip(": ")
+            key = key_of_failure(self.rules.events, self.rows, error)
+            raise failure_of(error, replace(context, part=part)).about(key=key) from error
 
     def may_match(self, number: int) -> bool:
         """Whether there is an event for every one that all matches must have."""
@@ -343,7 +336,9 @@ class RuleEvents:
         """The matches of a rule."""
         program = self.program_of(number)
         pieces = (
-            moved(piece, begin) for search, begin in self.searches(program) for piece in searched(search)
+            moved(piece, begin)
+            for search, begin in self.searches(program, self._low([number]))
+            for piece in searched(search)
         )
         if program.furthest is not None:
             yield from furthest(pieces, program, program.furthest, self._events(program))
@@ -363,9 +358,9 @@ class RuleEvents:
                 if owned.any():
                     yield RuleMatches(program, of_rule[place[owned]], {output.variable: event[owned]})
 
-    def searches(self, program: PatternProgram) -> Iterator[tuple[KernelSearch, int]]:
+    def searches(self, program: PatternProgram, low: int | None = None) -> Iterator[tuple[KernelSearch, int]]:
         """What a program searches: parts of the events, each with the number of its first event. Candidates
-        that one rule has looked up, all have."""
+        that one rule has looked up, all have whose matches start at the same `low` or later."""
         for part in self._shared(program):
             group = part.events
             if part.begin or len(group.start) < len(self.rows.columns.start):
@@ -377,7 +372,11 @@ class RuleEvents:
                 )
             else:
                 group = replace(self._events(program), roles=group.roles)
-            yield KernelSearch(program, group, part.timeline, MOST_ROWS, found=part.found), part.begin
+            if low is not None:
+                first, beyond = group.owned
+                group = replace(group, owned=(np.maximum(first, low), beyond))
+            found = part.found.setdefault(low, {})
+            yield KernelSearch(program, group, part.timeline, MOST_ROWS, found=found), part.begin
 
     def _shared(self, program: PatternProgram) -> list[SharedPart]:
         """Parts of the events that fit on one line of time each, for all programs like this one."""
@@ -423,12 +422,46 @@ class RuleEvents:
 
 @dataclass(frozen=True, eq=False)
 class SharedPart:
-    """A part of the events, from number `begin` on, on one line of time, and what was looked up in it."""
+    """A part of the events, from number `begin` on, on one line of time, and what was looked up in it, for
+    matches that start at a time or later."""
 
     begin: int
     events: KernelEvents
     timeline: EventAxes
-    found: dict[object, Players] = field(default_factory=dict)
+    found: dict[int | None, dict[object, Players]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchCounts:
+    """How many matches each rule has; more than `most` are a failure."""
+
+    events: RuleEvents
+    found: Ints
+    most: int | None
+
+    def add(self, number: int, piece: Piece) -> None:
+        """Count the matches of a rule."""
+        before, most = int(self.found[number]), self.most
+        self.found[number] += count_of(piece)
+        if most is not None and self.found[number] > most:
+            rules, rows = self.events.rules, self.events.rows
+            event = event_of(piece, most - before)
+            segment = int(np.searchsorted(rows.heads, event, side="right")) - 1
+            failure = too_many_matches(int(self.found[number]), most)
+            raise failure.about(
+                key=rows.key_text(rules.events, segment),
+                start=int(rows.columns.start[event]),
+                part=f"rule {rules.rules[number].name}",
+            )
+
+    def add_all(self, matches: RuleMatches) -> None:
+        """Count the matches of many rules."""
+        counts = np.bincount(matches.rules, minlength=len(self.found))
+        if self.most is not None and (self.found + counts > self.most).any():
+            number = int(np.argmax(self.found + counts > self.most))
+            rows = np.flatnonzero(matches.rules == number)
+            self.add(number, taken_matches(matches.piece, rows))
+        self.found[:] += counts
 
 
 def _slice(column: NullableArray, part: SharedPart) -> NullableArray:

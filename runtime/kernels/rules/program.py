@@ -10,13 +10,15 @@ each role of its program is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from neelc.runtime.program import (
+    Emission,
     EventName,
     Follow,
     KernelStep,
     PatternProgram,
+    StreamedPattern,
     Take,
     Value,
     VariableOutput,
@@ -26,6 +28,9 @@ from neelc.runtime.program import (
 
 BITS = 62
 """Roles in one column of bits."""
+
+PART = "part"
+"""The column with the number of a part, where a set has several: the first of its keys."""
 
 RULE, SHAPE = "rule", "shape"
 """Columns of results: the number of the rule, and for each shape of matches a struct."""
@@ -131,6 +136,44 @@ class RuleSet:
     def words(self) -> int:
         """How many columns of bits there are."""
         return 1 + max((role.bit for role in self.roles), default=0) // BITS
+
+
+# Over streams without end.
+
+
+@dataclass(frozen=True)
+class RuleTiming:
+    """When the matches of a rule are sure, and how far they reach: see `StreamedPattern`. The rule reads the
+    events of one `part`."""
+
+    emission: Emission = field(default_factory=Emission)
+    window: int | None = None
+    events: int | None = None
+    single: bool = False
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class StreamedRules:
+    """Rules whose matches are emitted as soon as they are sure, each by its own timing."""
+
+    rules: RuleSet
+    timings: tuple[RuleTiming, ...]
+
+
+def streamed_rule(streamed: StreamedRules, number: int) -> StreamedPattern:
+    """A rule as if it were alone over the stream."""
+    timing = streamed.timings[number]
+    return StreamedPattern(
+        program_of(streamed.rules, number),
+        timing.emission,
+        timing.window,
+        timing.events,
+        single=timing.single,
+    )
+
+
+# Results.
 
 
 def shape_name(number: int) -> str:
