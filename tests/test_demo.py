@@ -61,7 +61,8 @@ def test_the_command_lines_of_the_readme_run_as_they_stand(tmp_path: Path) -> No
     lines = textwrap.dedent(block[1]).replace("|\n", "|").splitlines()
     commands = [line.partition("#")[0].strip() for line in lines if "doctor" not in line]
     assert len(commands) >= 6
-    shutil.copytree(HOSPITAL, tmp_path / "hospital")
+    for example in ("hospital", "fraud"):
+        shutil.copytree(HOSPITAL.parent / example, tmp_path / example)
     program = f"{shlex.quote(sys.executable)} -m neelc"
     for command in filter(None, commands):
         without_spark = re.sub(r"\bneelc (run|why)\b(.*)", r"neelc \1\2 --engine reference", command)

@@ -218,7 +218,8 @@ def compiled_rules(
         texts = rule_texts(given)
         if not texts:
             raise CallError("there is no rule")
-        together = joined(texts)
+        # Spark's working directory may be another one.
+        together = joined([replace(one, directory=one.directory and one.directory.resolve()) for one in texts])
         found = bound_together(
             together,
             lambda script: session.bound_script(script, together.source, args, streams, untrusted),

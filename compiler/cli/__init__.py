@@ -25,6 +25,7 @@ EPILOG = """examples:
   neelc fmt --write hospital.neel     format it
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
+  neelc run rules/                    run all rules of a directory: one table of their matches
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --out alerts --checkpoint state
                                       find matches as events come
   neelc why hospital.neel --key 7     why has this key a match, or none?

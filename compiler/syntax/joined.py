@@ -211,8 +211,8 @@ def joined(texts: Sequence[RuleText]) -> JoinedScript:
     """Texts as one script. A stream or type that several texts declare in the same way is declared once.
 
     >>> one, two = RuleText("PATTERN A a", "one.neel", "one"), RuleText("PATTERN B b;", "two.neel", "two")
-    >>> [statement.name for statement in joined([one, two]).script.statements]
-    ['`one`', '`two`']
+    >>> joined([one, two]).rule_names
+    ('one', 'two')
     """
     starts, place = [], 0
     for text in texts:

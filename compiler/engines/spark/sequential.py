@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter
+from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter, Pivot
 from neelc.algebra.plan.sequential import MOST_SYMBOLS, SequentialPlan, without_spans
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
@@ -51,10 +51,11 @@ class Chunks:
     width: int
     reach: int
 
-    def events(self, emitting: RelationBuilder, source: str) -> str:
-        """The relation of the events, each in its chunk and, if it is close enough to it, in the next."""
-        first = floor_divided(MOMENT, self.width)
-        last = floor_divided(f"({MOMENT} + {self.reach}L)", self.width)
+    def events(self, emitting: RelationBuilder, source: str, moment: str = MOMENT) -> str:
+        """The relation of the events, each in its chunk and, if it is close enough to it, in the next. The
+        time of an event is the column `moment`."""
+        first = floor_divided(moment, self.width)
+        last = floor_divided(f"({moment} + {self.reach}L)", self.width)
         chunk = f"explode(sequence({first}, {last}))"
         comment = "No partitions: time is cut into chunks, each with the events of one window before it."
         return emitting.let("chunked", Extend(source, ((chunk, CHUNK),)), comment)
@@ -209,7 +210,7 @@ class _EventWriter:
 # as wide as the widest of them. Their events are judged together, so that Spark shuffles them once: it would
 # cut down the columns of a shuffle for each reader, but a kernel reads all that there are.
 
-PLACE, NEAR = "place of instant", "near pivot"
+PIVOT, PLACE, NEAR = "is pivot", "place of instant", "near pivot"
 """Columns of the filter by place."""
 
 
@@ -247,8 +248,11 @@ def _pivots(
         *((key, f"key_{number}") for number, key in enumerate(keys)),
         (f"explode(sequence({bucket} - 1L, {bucket} + 1L))", "bucket"),
     )
-    comment = f"Where {pivot.symbol} is emitted: in every match, and by {pivot.share:.2g} of the events."
-    return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), comment)
+    return emitting.let("pivots", SelectColumns(stage.relation, items, where, distinct=True), _emitted(pivot))
+
+
+def _emitted(pivot: Pivot) -> str:
+    return f"Where {pivot.symbol} is emitted: in every match, and by {pivot.share:.2g} of the events."
 
 
 @dataclass(frozen=True)
@@ -265,19 +269,22 @@ def emit_shared_matches(
 ) -> SharedMatches:
     """The matches of several matchers: events are judged for all of them, those that are not near a pivot are
     left out, and one kernel finds what each matches among the others."""
-    below = emit_extended_filter(emitting, planned, stage) if planned.is_by_time else stage
     plans = [planned.judged.renamed(plan) for plan in planned.plans]
-    chunks = chunks_of(replace(plans[0].program, reach=planned.reach))
-    writer = _EventWriter(planned.judged.columns, plans[0].program.keys, below)
-    words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
-    comment = f"Which symbols of {len(plans)} matchers each event emits, as bits."
-    events = emitting.let("judged", SelectColumns(below.relation, (*writer.items(), *words)), comment)
-    if chunks is not None:
-        events = chunks.events(emitting, events)
-        plans = [replace(plan, program=chunks.program(plan.program)) for plan in plans]
     keys = plans[0].program.keys
-    if not planned.is_by_time:
-        events = _near_by_place(emitting, planned, events, keys)
+    chunks = chunks_of(replace(plans[0].program, reach=planned.reach))
+    if planned.is_by_time:
+        below, cut = emit_extended_filter(emitting, planned, stage), False
+    else:
+        below, cut = _near_by_place(emitting, planned, keys, chunks, stage), chunks is not None
+    writer = _EventWriter(planned.judged.columns, keys, below)
+    words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
+    items = (*writer.items(), *words, *(((CHUNK, CHUNK),) if cut else ()))
+    comment = f"Which symbols of {len(plans)} matchers each event emits, as bits."
+    events = emitting.let("judged", SelectColumns(below.relation, items), comment)
+    if chunks is not None:
+        events = events if cut else chunks.events(emitting, events)
+        plans = [replace(plan, program=chunks.program(plan.program)) for plan in plans]
+        keys = (CHUNK,)
     group, schema = _group(planned, plans)
     ordered = _ordered(emitting, events, keys)
     kernel = Kernel(ordered, group, schema, emitting.most_matches)
@@ -344,22 +351,36 @@ def _place(planned: ExtendedFilter, definition: Definition) -> tuple[str, int]:
 
 
 def _near_by_place(
-    emitting: RelationBuilder, planned: ExtendedFilter, events: str, keys: Sequence[str]
-) -> str:
-    """The events that are so many instants away from one that emits the pivot."""
-    pivot, by = planned.pivot, ", ".join(map(identifier, keys))
-    partition = f"PARTITION BY {by} " if by else ""
+    emitting: RelationBuilder,
+    planned: ExtendedFilter,
+    keys: tuple[str, ...],
+    chunks: Chunks | None,
+    stage: EventRelation,
+) -> EventRelation:
+    """The events that are so many instants away from one that emits the pivot; in their chunks, if there
+    are any. They are judged later: most of them go."""
+    pivot, writer = planned.pivot, _EventWriter(planned.judged.columns, keys, stage)
+    values = {name: text for text, name in writer.items()}
+    items: Items = (
+        (f"IF({writer.condition(pivot.definition)}, 1L, 0L)", PIVOT),
+        *((values[key], f"key {number}") for number, key in enumerate(keys)),
+    )
+    events = emitting.let("with_pivots", Extend(stage.relation, items), _emitted(pivot))
+    by = [f"key {number}" for number, _ in enumerate(keys)]
+    if chunks is not None:
+        events, by = chunks.events(emitting, events, "start"), [CHUNK]
+    partition = f"PARTITION BY {', '.join(map(identifier, by))} " if by else ""
     numbered = emitting.let(
         "numbered",
-        Extend(events, ((f"dense_rank() OVER ({partition}ORDER BY {MOMENT})", PLACE),)),
+        Extend(events, ((f"dense_rank() OVER ({partition}ORDER BY start)", PLACE),)),
         "The instants of each partition, in order.",
     )
-    word, number = _place(planned, pivot.definition)
     frame = f"RANGE BETWEEN {pivot.after} PRECEDING AND {pivot.before} FOLLOWING"
-    near = f"max({identifier(word)} & {2**number}L) OVER ({partition}ORDER BY {identifier(PLACE)} {frame})"
+    near = f"max({identifier(PIVOT)}) OVER ({partition}ORDER BY {identifier(PLACE)} {frame})"
     marked = emitting.let("marked", Extend(numbered, ((near, NEAR),)))
     comment = (
         f"{_label(planned)}: events at most {pivot.before} instants before one that emits {pivot.symbol}, "
         f"and {pivot.after} behind it."
     )
-    return emitting.let("candidates", Where(marked, f"{identifier(NEAR)} <> 0L"), comment)
+    name = emitting.let("candidates", Where(marked, f"{identifier(NEAR)} <> 0L"), comment)
+    return EventRelation(name, stage.columns, stage.length)
