@@ -219,7 +219,8 @@ def compiled_rules(
         if not texts:
             raise CallError("there is no rule")
         # Spark's working directory may be another one.
-        together = joined([replace(one, directory=one.directory and one.directory.resolve()) for one in texts])
+        texts = [replace(one, directory=one.directory and one.directory.resolve()) for one in texts]
+        together = joined(texts)
         found = bound_together(
             together,
             lambda script: session.bound_script(script, together.source, args, streams, untrusted),
