@@ -48,6 +48,7 @@ COMMANDS = {
     "why": ("why", "explain why a start event has a match, or has none"),
     "explain": ("explain", "explain how queries are executed, and why"),
     "compile": ("compile", "print a query as PySpark source"),
+    "rules": ("rules_report", "report what many rules cost and find"),
     "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
     "doctor": ("doctor", "check that Spark can run"),
 }

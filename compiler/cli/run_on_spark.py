@@ -47,7 +47,13 @@ from neelc.errors import NeelError
 from neelc.files import whole_file, write_whole
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Column, NamedQuery, Program, Stream
-from neelc.pattern.cost.gathering import StreamCounts, query_name, questions, statistics_json
+from neelc.pattern.cost.gathering import (
+    StreamCounts,
+    StreamQuestions,
+    query_name,
+    questions,
+    statistics_json,
+)
 from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
 
@@ -194,9 +200,30 @@ class Job:
         """Nothing follows the summary."""
         return iter(())
 
+    def statistics(self, _: Any) -> WrittenStatistics | None:
+        """What was counted in passing, if that is asked for: of all requested queries together."""
+        if self.statistics_out is None:
+            return None
+        observed = [(one, one.observed) for one in self.queries if one.observed is not None]
+        asked = {name: question for _, one in observed for name, question in one.asked.items()}
+        counted: dict[str, StreamCounts] = {}
+        rows: dict[str, int] = {}
+        for query, one in observed:
+            counted |= one.streams()
+            rows |= one.rows(query_name(self.program, self.program.queries.index(query.named)))
+        return written_statistics(asked, counted, rows)
+
     @property
     def strategies(self) -> str:
         return ", ".join(dict.fromkeys(name for one in self.queries for _, name in one.compiled.strategies))
+
+
+def written_statistics(
+    asked: Mapping[str, StreamQuestions], counted: Mapping[str, StreamCounts], rows: Mapping[str, int]
+) -> WrittenStatistics:
+    """The file of what was asked of streams, as far as it was counted, and of the rows of queries."""
+    in_order = {name: counted[name] for name in asked if name in counted}
+    return WrittenStatistics(statistics_json(asked, in_order, rows), tuple(uncounted(asked, counted)))
 
 
 class SparkJob(Protocol):
@@ -218,6 +245,7 @@ class SparkJob(Protocol):
         self, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress
     ) -> Any: ...
     def summary(self, tally: Any) -> str: ...
+    def statistics(self, tally: Any, /) -> WrittenStatistics | None: ...
     def details(self, tally: Any) -> Iterator[str]: ...
 
 
@@ -358,7 +386,7 @@ def _run(
             frames = frames_of(spark, job.inputs, job.streams, observed)
             tally = job.write(spark, frames, target, progress)
             notes = tuple(_notes(job, observed))
-            statistics = _statistics(job)
+            statistics = job.statistics(tally)
             page = _page(job, spark, frames, progress)
         except Exception as error:
             failure = None if isinstance(error, NeelError) else run_error(error)
@@ -374,21 +402,6 @@ def _run(
         write_whole(Path(job.statistics_out), statistics.text)
         notes = (*notes, *statistics.notes)
     return job, tally, seconds, notes
-
-
-def _statistics(job: SparkJob) -> WrittenStatistics | None:
-    """What was counted in passing, if that is asked for: of all requested queries together."""
-    if not isinstance(job, Job) or job.statistics_out is None:
-        return None
-    observed = [(one, one.observed) for one in job.queries if one.observed is not None]
-    asked = {name: question for _, one in observed for name, question in one.asked.items()}
-    counted: dict[str, StreamCounts] = {}
-    rows: dict[str, int] = {}
-    for query, one in observed:
-        counted |= one.streams()
-        rows |= one.rows(query_name(job.program, job.program.queries.index(query.named)))
-    in_order = {name: counted[name] for name in asked if name in counted}
-    return WrittenStatistics(statistics_json(asked, in_order, rows), tuple(uncounted(asked, counted)))
 
 
 def _notes(job: SparkJob, observed: StreamObservations) -> Iterator[str]:

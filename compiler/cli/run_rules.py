@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -26,9 +26,12 @@ from neelc.errors import NeelError
 from neelc.files import CallError, write_whole
 
 if TYPE_CHECKING:
+    from neelc.api.gathering import RunObservations
     from neelc.catalog.inputs import Inputs
     from neelc.cli.progress import Progress
+    from neelc.cli.run_on_spark import WrittenStatistics
     from neelc.ir.program import Program, Stream
+    from neelc.pattern.cost.gathering import StreamQuestions
     from neelc.pipeline import CompiledRules
     from neelc.rows.bind.host import Describe
 
@@ -46,7 +49,7 @@ class RuleTally:
 
 def run_rules(kind: str, options: argparse.Namespace) -> int:
     """Run the rules of a call; gives the exit code."""
-    refuse_for_rules(options, "strategy", "report", "report-key", "compare-strategies", "stats-out")
+    refuse_for_rules(options, "strategy", "report", "report-key", "compare-strategies")
     if options.engine == "reference":
         return _on_reference(kind, options)
     return _on_spark(kind, options)
@@ -66,6 +69,12 @@ def details_of(rules: BoundRules, tally: RuleTally) -> Iterator[str]:
         yield from (f"  {name:{width}}  {tally.by_rule.get(name, 0):,}" for name in rules.names)
     if rules.summary is not None:
         yield rules.summary
+
+
+def rows_of(rules: BoundRules, tally: RuleTally) -> dict[str, int]:
+    """The rows of each rule, those without any among them."""
+    found = tally.by_rule or {}
+    return {name: found.get(name, 0) for name in rules.names}
 
 
 # The reference interpreter.
@@ -100,6 +109,13 @@ def _on_reference(kind: str, options: argparse.Namespace) -> int:
     for note in (*types, *unit_notes(rules.inputs, rules.program, tables)):
         print(f"note: {note}", file=sys.stderr)
     tally = RuleTally(len(result.rows), Counter(str(row[0]) for row in result.rows))
+    if options.stats_out:
+        from neelc.engines.reference_counts import counted_in_tables
+        from neelc.pattern.cost.gathering import questions, statistics_json
+
+        asked = questions(rules.program, rules.places)
+        counts = counted_in_tables(asked, tables)
+        write_whole(Path(options.stats_out), statistics_json(asked, counts, rows_of(rules, tally)))
     print(f"{summary_of(rules, tally)} in {seconds:.2f} s (reference engine)", file=sys.stderr)
     _print(details_of(rules, tally))
     return 0
@@ -145,7 +161,10 @@ class RulesJob:
     kind: str
     overwrite: bool
     report: None = None
-    statistics_out: None = None
+    statistics_out: str | None = None
+    asked: Mapping[str, StreamQuestions] = field(default_factory=dict)
+    """What is counted of the streams, for `statistics_out`."""
+    _observed: list[RunObservations] = field(default_factory=list)
 
     @property
     def inputs(self) -> Inputs:
@@ -157,8 +176,15 @@ class RulesJob:
         """Find the rows and write them."""
         from neelc.api.query import run_source
 
-        script = self.compiled.script
-        frame = run_source(script.source, spark, frames, script.aggregates)
+        script, observed = self.compiled.script, None
+        if self.statistics_out is not None:
+            from neelc.api.gathering import RunObservations
+            from neelc.engines.spark.observing import observed_script
+
+            script = observed_script(script, self.asked)
+            self._observed.append(RunObservations(script, self.asked))
+            observed = self._observed[0].by_key
+        frame = run_source(script.source, spark, frames, script.aggregates, observed)
         if isinstance(target, str):
             return self._as_parquet(frame, target)
         return self._as_text(frame, target, progress)
@@ -168,7 +194,8 @@ class RulesJob:
         from neelc.ir.types import STRING
         from neelc.scalar.spark.trees import literal
 
-        names = self.rules.names if len(self.rules.names) <= COUNTED_RULES else ()
+        is_counted = len(self.rules.names) <= COUNTED_RULES or self.statistics_out is not None
+        names = self.rules.names if is_counted else ()
         frame, counts = counting_all(frame, ["true", *(f"rule = {literal(name, STRING)}" for name in names)])
         frame.write.mode("overwrite" if self.overwrite else "errorifexists").parquet(path)
         rows, *each = counts()
@@ -188,6 +215,14 @@ class RulesJob:
 
     def details(self, tally: RuleTally) -> Iterator[str]:
         return details_of(self.rules, tally)
+
+    def statistics(self, tally: RuleTally) -> WrittenStatistics | None:
+        """What was counted in passing, if that is asked for."""
+        from neelc.cli.run_on_spark import written_statistics
+
+        if not self._observed:
+            return None
+        return written_statistics(self.asked, self._observed[0].streams(), rows_of(self.rules, tally))
 
     @property
     def strategies(self) -> str:
@@ -233,6 +268,7 @@ def _job(rules: BoundRules, kind: str, options: argparse.Namespace) -> RulesJob:
     from neelc.catalog.data_warnings import unit_notes
     from neelc.cli.compile import options_in
     from neelc.cli.options import check_data, located, statistics_of
+    from neelc.pattern.cost.gathering import questions
 
     program = located(rules.program, Path().resolve())
     statistics = statistics_of(rules.inputs, program, options.stats)
@@ -243,4 +279,6 @@ def _job(rules: BoundRules, kind: str, options: argparse.Namespace) -> RulesJob:
     _report(rules, options)
     for note in unit_notes(rules.inputs, program):
         print(f"note: {note}", file=sys.stderr)
-    return RulesJob(rules, compiled, program, streams, kind, options.overwrite)
+    asked = questions(program, rules.places) if options.stats_out else {}
+    out = options.stats_out
+    return RulesJob(rules, compiled, program, streams, kind, options.overwrite, None, out, asked)

@@ -169,7 +169,7 @@ def write_rules(
     names += [writer.add_alone(one, times) for one in alone]
     writer.lets.append(all_rows(names, free("result", writer.taken)))
     relations = Relations(tuple(without_repetitions(writer.lets)))
-    return _rules_script(relations, sets, alone, read, times)
+    return replace(_rules_script(relations, sets, alone, read, times), reads=writer.reads)
 
 
 def _rules_script(
