@@ -54,6 +54,8 @@ fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the referenc
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m spark_stream_fuzz --pairs $(or $(SPARK_PAIRS),300) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_fuzz --sets $(or $(SETS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_stream_fuzz --sets $(or $(SETS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m network_fuzz --pairs $(or $(PAIRS),3000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_stream_fuzz --sets $(or $(SETS),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sure_fuzz --queries $(or $(QUERIES),300) --seed $(or $(SEED),1))

@@ -251,7 +251,7 @@ class ShownAlternative:
     baseline: bool = False
 
 
-NOT_SHARED = "This is not executed: each query runs alone. It says what running them together could save."
+NOT_SHARED = "Queries that run one by one do not share this. Run together as rules, with --all, they do."
 
 
 @dataclass(frozen=True)
