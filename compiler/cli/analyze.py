@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.analysis import analysing, check_session
@@ -12,8 +17,9 @@ from neelc.api.errors import run_error
 from neelc.api.gathering import RunObservations, measures_of
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of
-from neelc.api.spark_session import NoSpark, session
+from neelc.api.spark_session import NoSpark, counting_all, session
 from neelc.api.streams import streams_read
+from neelc.arguments import Options
 from neelc.cli.compile import WAY_OUT
 from neelc.cli.explain import chosen
 from neelc.cli.options import (
@@ -30,14 +36,15 @@ from neelc.cli.progress import Progress, Stages
 from neelc.engines.spark.observing import observed_script
 from neelc.errors import NeelError
 from neelc.explain.analysis import AnalysedQuery, analysed, analysis_json, analysis_text, roles_of
+from neelc.explain.rules import MeasuredSharing, rules_record, rules_text
 from neelc.files import CallError
 from neelc.pattern.cost.gathering import StreamCounts, query_name, questions
-from neelc.pipeline import analyse_query
+from neelc.pipeline import CompiledRules, analyse_query, compile_rules
 
 if TYPE_CHECKING:
     from neelc.catalog.inputs import Inputs
     from neelc.catalog.statistics.numbers import Statistics
-    from neelc.ir.program import Program
+    from neelc.ir.program import Program, Stream
     from neelc.source import Source
 
 WRITERS = ("text", "json")
@@ -137,3 +144,70 @@ class _Analysis:
             if one.named.name is not None and measures.rows is not None:
                 streams = {**streams, one.named.name: StreamCounts(measures.rows)}
         return found
+
+
+# Many rules: what they share is worth the time that it saves.
+
+RUNS = 3
+"""How often rules run with what they share, and without: the median counts."""
+
+
+def analyze_rules(kind: str, options: argparse.Namespace) -> int:
+    """Run rules with what they share and without, in turn, and write what that saves; gives the exit code."""
+    from neelc.cli.rules import bound_rules, compiled_rules, print_left_out
+
+    rules = bound_rules(options)
+    program = located(rules.program, Path().resolve())
+    statistics = statistics_of(rules.inputs, program, options.stats)
+    rules, shared = compiled_rules(rules.over(program), Options(), statistics)
+    unshared = compile_rules(program, rules.places, Options(), statistics, shares=False)
+    streams = streams_read(program, rules.places)
+    check_data(rules.inputs, streams)
+    if options.strict:
+        rules.refuse_errors()
+    print_left_out(rules)
+    try:
+        measured = _measured_rules([shared, unshared], rules.inputs, streams, options)
+    except NoSpark as error:
+        print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        return 3
+    except NeelError as error:
+        print(error, file=sys.stderr)
+        return 3
+    if kind == "json":
+        record = {**rules_record(shared, rules.errors), "measured": asdict(measured)}
+        put(json.dumps(record, indent=2, ensure_ascii=False) + "\n", options.output)
+    else:
+        put(f"{rules_text(shared)}\n\n{measured}\n", options.output)
+    return 0
+
+
+def _measured_rules(
+    both: Sequence[CompiledRules], inputs: Inputs, streams: Mapping[str, Stream], options: argparse.Namespace
+) -> MeasuredSharing:
+    """How long rules take with what they share, and without."""
+    seconds: list[list[float]] = [[], []]
+    rows = 0
+    with Progress(sys.stderr) as progress:
+        progress.begin("starting Spark")
+        with session(options.master, options.remote, settings_of(options.conf)) as spark, clock_of(spark):
+            frames = frames_of(spark, inputs, streams)
+            try:
+                for turn in range(RUNS + 1):  # the first one warms up
+                    progress.begin(f"running the rules, {turn} of {RUNS} times", Stages(spark))
+                    for one, taken in zip(both, seconds, strict=True):
+                        script, start = one.script, time.perf_counter()
+                        frame, counts = counting_all(
+                            run_source(script.source, spark, frames, script.aggregates), ["true"]
+                        )
+                        frame.write.format("noop").mode("overwrite").save()
+                        (rows,) = counts()
+                        if turn:
+                            taken.append(time.perf_counter() - start)
+            except Exception as error:
+                failure = None if isinstance(error, NeelError) else run_error(error)
+                if failure is None:
+                    raise
+                raise failure from None
+            progress.begin("stopping Spark")
+    return MeasuredSharing(rows, median(seconds[0]), median(seconds[1]))

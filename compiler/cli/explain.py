@@ -14,7 +14,6 @@ from neelc.cli.options import (
     add_statistics,
     add_streaming,
     has_rules,
-    refuse_for_rules,
 )
 from neelc.cli.output import check_target, put, scripts_of
 from neelc.explain.formats import FORMATS, MODES, renderer
@@ -119,11 +118,14 @@ def _explained_rules(kind: str, options: argparse.Namespace) -> int:
     from neelc.cli.rules import explicable_rules, print_left_out
     from neelc.explain.rules import rules_record, rules_text
 
-    refuse_for_rules(options, "analyze")
     if options.mode != "simple":
         raise CallError(f"explain --mode {options.mode}: for the queries of one script, not for rules")
     if kind not in ("text", "json"):
         raise CallError(f"explain --format {kind}: rules are explained as text or json")
+    if options.analyze:
+        from neelc.cli.analyze import analyze_rules
+
+        return analyze_rules(kind, options)
     rules, compiled = explicable_rules(options)
     record = rules_record(compiled, rules.errors)
     text = rules_text(compiled) if kind == "text" else json.dumps(record, indent=2, ensure_ascii=False)

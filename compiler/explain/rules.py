@@ -164,6 +164,25 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+@dataclass(frozen=True)
+class MeasuredSharing:
+    """How many rows rules have, and the seconds that one run takes: with the steps that they share taken
+    once, and with each rule taking all of its own. Both read, sort and judge events once."""
+
+    rows: int
+    shared: float
+    unshared: float
+
+    def __str__(self) -> str:
+        """
+        >>> print(MeasuredSharing(1200, 1.5, 3.0))
+        measured: 1,200 rows in 1.50 s; 3.00 s if no step is shared: 2.0x
+        """
+        ratio = self.unshared / self.shared if self.shared else 1.0
+        times = f"{self.shared:.2f} s; {self.unshared:.2f} s if no step is shared"
+        return f"measured: {self.rows:,} rows in {times}: {ratio:.1f}x"
+
+
 # `neelc rules report`: the rules by what they cost, those that find nothing, and those that contain others.
 
 
