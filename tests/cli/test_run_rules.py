@@ -275,6 +275,34 @@ def test_compile(rules: Here) -> None:
     assert "def query(" in rules.read("rules.py")
 
 
+STREAM = ("stream", "rules", "--stream", "Bank=incoming/,format=csv", "--once")
+
+
+@pytest.fixture
+def incoming(rules: Here) -> Here:
+    write_incoming(rules.directory)
+    return rules
+
+
+def write_incoming(directory: Path) -> None:
+    """The events come as files of a directory; the last one makes all matches sure."""
+    (directory / "incoming").mkdir()
+    (directory / "incoming" / "bank.csv").write_text(FILES["bank.csv"] + "9999,Login,z,\n")
+    (directory / "rules" / "bank.neel").write_text(BANK.replace(" FROM '../bank.csv'", " WATERMARK 1 SECOND"))
+
+
+def test_streams_are_refused_before_spark_starts(incoming: Here) -> None:
+    unbounded = "error[NEEL4131]: this query would keep every event of the stream"
+    done = incoming(*STREAM, "--strict")
+    assert done.status == 1 and unbounded in done.err and " --> rules/more/large.neel:2:1\n" in done.err
+    assert incoming(*STREAM, "--query", "Total").status == 1, "no rule is left"
+    done = incoming("stream", "rules/burst.neel", *STREAM[2:], "--query", "a", "--query", "b")
+    assert done == Done(2, "", "neelc: stream --query: one query of a script, here are 2; --all\n")
+    incoming.write("rules/bank.neel", BANK.replace(" FROM '../bank.csv'", ""))
+    done = incoming(*STREAM)
+    assert done.status == 1 and "NEEL4140" in done.err and " --> rules/bank.neel:1:" in done.err
+
+
 # Spark.
 
 MIXED = """CREATE QUERY Typed AS PATTERN Transfer t RETURN t.amount / 3 AS third, t.amount * 1e9 AS big,
@@ -307,3 +335,15 @@ def test_spark_finds_the_same(tmp_path: Path) -> None:
     assert files[0].schema_arrow.names == ["rule", "key", "match_start", "match_end", "columns"]
     rows = [name for file in files for name in file.read(["rule"]).column("rule").to_pylist()]
     assert sorted(rows) == sorted(json.loads(line)["rule"] for line in found.out.splitlines())
+
+
+def test_rules_over_a_stream(tmp_path: Path) -> None:
+    write(tmp_path)
+    expected = process(
+        *RUN, "rules", "--query", "burst", "--query", "Large", "--format", "json", directory=tmp_path
+    )
+    write_incoming(tmp_path)
+    found = process(*STREAM, "--master", "local[1]", directory=tmp_path)
+    assert found.status == 0, found.err
+    assert sorted(found.out.splitlines()) == sorted(expected.out.splitlines()) and found.out
+    assert "1 of 3 rules is left out: Total\n" in found.err
