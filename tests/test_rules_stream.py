@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
+import pytest
 from in_rule_streams import stream_set
 from in_rules import rule_plans
 from in_stream import Arrival
 from pattern_examples import query
-from rules_stream_fuzz import check_set
+from rules_stream_fuzz import check, check_set
 
 from neelc.pattern.plan.rule_sets import RuleSetPlan, streamed_rule_set
 
@@ -32,6 +34,29 @@ def test_random_sets_over_streams() -> None:
     assert seen["sets"] > 30 and seen["matches"] > 100
     for what in ("sets with several keys", "rules in trees", "tests of values", "sets with late events"):
         assert seen[what], what
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        # What was no match becomes one by an event that is not part of it.
+        ("EXISTS b : SEQ(A a, B b, C c) WITHIN 9", "SEQ(A a, C c) WITHIN 9"),
+        # A single event is emitted once, though it is kept for the other rule.
+        ("A a WHERE [id]", "SEQ(A a, B b) WHERE [id] WITHIN 9"),
+        # The same roles, by different keys.
+        ("SEQ(A a, B b) WITHIN 9", "SEQ(A a, B b) WHERE [id] WITHIN 9", "SEQ(A a, B b, C c) WITHIN 9"),
+        # A window of EVENTS counts all events of its streams, one of time those that have a role.
+        ("SEQ(A a, B b) WITHIN 3 EVENTS", "SEQ(A a, C c) WITHIN 9"),
+    ],
+    ids=["exists", "single", "keys", "counted"],
+)
+def test_sets_in_any_order_of_arrival(texts: tuple[str, ...]) -> None:
+    rules = rule_plans([query(text) for text in texts])
+    plan, seen, chance = streamed_rule_set(rules), Counter[str](), Random(1)
+    for seed in range(12):
+        rows = [event(chance.choice("ABCD"), ts, chance.randrange(2)) for ts in range(12)]
+        assert list(check(plan, rules, {"S": rows}, seed, seen)) == []
+    assert seen["rules with matches"] > 12
 
 
 def test_each_rule_has_its_own_timing() -> None:

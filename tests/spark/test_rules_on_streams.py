@@ -17,8 +17,8 @@ import neelc
 BANK = """CREATE STREAM Bank (ts TIMESTAMP, kind STRING, account INT, amount INT)
   TIMESTAMP BY ts TYPE BY kind;"""
 RULES = {
-    "Burst": "PATTERN SEQ(Deposit d, Withdraw w) WHERE [account] AND d.amount > 50 WITHIN 10 MINUTES "
-    "RETURN d.amount AS put, w.ts AS at",
+    "Burst": "CREATE QUERY Burst AS PATTERN SEQ(Deposit d, Withdraw w) WHERE [account] AND d.amount > 50 "
+    "WITHIN 10 MINUTES RETURN d.amount AS put, w.ts AS at",
     "Again": "PATTERN SEQ(Deposit d, Withdraw w, Deposit e) WHERE [account] AND d.amount > 50 "
     "WITHIN 10 MINUTES RETURN e.amount AS again",
     "Silent": "PATTERN SEQ(Deposit d, !Withdraw w) WHERE [account] AND d.amount > 80 WITHIN 2 MINUTES "
