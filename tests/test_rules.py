@@ -24,7 +24,7 @@ from neelc.pattern.plan.rule_containment import contained_rules
 from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, branches_of, rule_sets
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import KernelFailure
-from neelc.runtime.kernels.rules.judging import JudgedEvents, role_pairs
+from neelc.runtime.kernels.rules.judging import RoleLookup, role_pairs
 from neelc.runtime.kernels.rules.kernel import rules_kernel
 from neelc.runtime.kernels.rules.program import (
     JudgedRole,
@@ -242,11 +242,11 @@ def test_lists_of_values() -> None:
     assert judged.numbers(0).tolist() == [0, 2, 3, 5]
 
 
-def judged_column(column: pa.Array, ranges: list[ValueRange], test: ValueTest | None = None) -> JudgedEvents:
+def judged_column(column: pa.Array, ranges: list[ValueRange], test: ValueTest | None = None) -> RoleLookup:
     tests = [ValueTest("x", (one,)) for one in ranges] if test is None else [test]
     roles = tuple(JudgedRole(0, (one,)) for one in tests)
     arrays = {"x": column, "roles": pa.array(np.ones(len(column), np.int64))}
-    return JudgedEvents(single_set(roles), Columns(arrays, pa.schema([])))
+    return RoleLookup(single_set(roles), Columns(arrays, pa.schema([])))
 
 
 def single_set(roles: tuple[JudgedRole, ...]) -> RuleSet:

@@ -125,7 +125,7 @@ class RankIndex:
 
 
 @dataclass(eq=False)
-class JudgedEvents(Mapping[str, Ints]):
+class RoleLookup(Mapping[str, Ints]):
     """The events that can play each role, by number, in order. Each role is looked up when it is needed."""
 
     rules: RuleSet
@@ -314,7 +314,7 @@ def filter_tests(rules: RuleSet, numbers: tuple[int, ...]) -> tuple[dict[int, Fi
     return found, tuple(others)
 
 
-def role_pairs(judged: JudgedEvents, numbers: tuple[int, ...]) -> Iterator[tuple[Ints, Ints]]:
+def role_pairs(judged: RoleLookup, numbers: tuple[int, ...]) -> Iterator[tuple[Ints, Ints]]:
     """For some roles, pairs of the place of a role and an event that can play it, in pieces. The cost is that
     of the most selective test of each role."""
     by_bit, others = filter_tests(judged.rules, numbers)
@@ -326,7 +326,7 @@ def role_pairs(judged: JudgedEvents, numbers: tuple[int, ...]) -> Iterator[tuple
         yield from _filtered(judged, bit, tests)
 
 
-def _filtered(judged: JudgedEvents, bit: int, tests: FilterTests) -> Iterator[tuple[Ints, Ints]]:
+def _filtered(judged: RoleLookup, bit: int, tests: FilterTests) -> Iterator[tuple[Ints, Ints]]:
     count = len(tests.roles)
     fewest, best = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     low, high, begins, ends = [], [], [], []
@@ -391,6 +391,6 @@ def needed_roles(program: PatternProgram) -> frozenset[str]:
     return frozenset(step.role for step in program.steps if isinstance(step, Take) and not step.when)
 
 
-def judged_events(rules: RuleSet, columns: Columns) -> JudgedEvents:
+def role_lookup(rules: RuleSet, columns: Columns) -> RoleLookup:
     """The roles of the events of a search."""
-    return JudgedEvents(rules, columns)
+    return RoleLookup(rules, columns)

@@ -36,7 +36,7 @@ from neelc.runtime.kernels.pattern_kernel import (
     key_of_failure,
     owned_times,
 )
-from neelc.runtime.kernels.rules.judging import JudgedEvents, judged_events, role_pairs
+from neelc.runtime.kernels.rules.judging import RoleLookup, role_lookup, role_pairs
 from neelc.runtime.kernels.rules.program import (
     RULE,
     RuleSet,
@@ -284,8 +284,8 @@ class RuleEvents:
     _columns: dict[tuple[object, ...], Mapping[str, NullableArray]] = field(default_factory=dict)
 
     @cached_property
-    def judged(self) -> JudgedEvents:
-        return judged_events(self.rules, self.rows.columns)
+    def judged(self) -> RoleLookup:
+        return role_lookup(self.rules, self.rows.columns)
 
     @cached_property
     def _programs(self) -> tuple[PatternProgram, ...]:

@@ -34,7 +34,7 @@ from neelc.runtime.kernels.pattern_stream import (
     newly_sure,
     time_kept,
 )
-from neelc.runtime.kernels.rules.judging import judged_events
+from neelc.runtime.kernels.rules.judging import role_lookup
 from neelc.runtime.kernels.rules.kernel import (
     MatchCounts,
     RuleEvents,
@@ -148,7 +148,7 @@ class RuleStream(EventStream):
     # What is kept.
 
     def needed(self, known: KnownEvents, now: int) -> Bools:
-        words = judged_events(self.rules, known.columns).words
+        words = role_lookup(self.rules, known.columns).words
         by_role, whatever = (np.zeros(len(known.key), dtype=np.bool_) for _ in range(2))
         for one, part, masks in self._by_keep:
             if masks is None:
@@ -166,7 +166,7 @@ class RuleStream(EventStream):
             return np.ones(len(known.key), dtype=np.bool_)
         plays = ~known.is_new
         places = np.flatnonzero(known.is_new)
-        judged = judged_events(self.rules, known.rows(known.is_new).columns)
+        judged = role_lookup(self.rules, known.rows(known.is_new).columns)
         for number in range(len(self.rules.roles)):
             plays[places[judged.numbers(number)]] = True
         return plays
