@@ -30,7 +30,7 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Or, targets
-from neelc.ir.program import EventType, Match, Stream, with_all_derived
+from neelc.ir.program import EventType, Match, with_all_derived
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import VOID
 from neelc.pattern.analysis.keys import Key
@@ -630,15 +630,3 @@ def columns_of_program(program: PatternProgram) -> Iterator[str]:
     yield from (fold.column for fold in folds(program.steps) if fold.column)
     yield from (column for output in program.outputs if output.name for column in output.columns)
     yield from () if program.furthest is None else sorted(program.furthest.columns)
-
-
-def streams_of(plans: Iterable[RulePlan]) -> Mapping[str, Stream]:
-    """The streams that rules read, by name."""
-    return {stream.name: stream for plan in plans for stream in plan.query.streams}
-
-
-def sets_by_rule(sets: Sequence[RuleSetPlan]) -> Iterator[tuple[str, RuleSetPlan, int]]:
-    """For each rule its set, and its number there."""
-    for found in sets:
-        for number, rule in enumerate(found.plans):
-            yield rule.name, found, number
