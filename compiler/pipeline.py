@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -370,7 +369,7 @@ def compile_rules(
         for as_stream in (True, False)
         if (named.name in rules if not as_stream else is_read_as_events(named, needed))
     ]
-    for one in plan_queries(queries, options, statistics, planner=partial(_rule_plan, rules)):
+    for one in plan_queries(queries, options, statistics, planner=_rule_plan):
         assert one.named.name is not None, "rules have names"
         if isinstance(one.choice, FormChoice) and not one.as_stream:
             estimate = one.choice.chosen.estimate
@@ -419,7 +418,8 @@ def _rule_plans(one: PlannedQuery) -> Iterator[RulePlan]:
     assert isinstance(one.choice, FormChoice) and one.named.name is not None
     query, is_streaming = one.plan.query, isinstance(one.plan.plan, StreamPlan)
     planned = one.plan.plan.planned if isinstance(one.plan.plan, StreamPlan) else one.plan.plan
-    chunked = planned.program.chunk is not None
+    # Without a key, time is cut anyway; the branches of an OR may have keys that the whole has not.
+    chunked = planned.program.chunk is not None and len(planned.program.keys) > 1
     branches = branches_of(query)
     if len(branches) > 1:
         with suppress(UnsupportedQuery):
@@ -530,10 +530,10 @@ def _as_rules(program: Program, positions: Sequence[int]) -> Program:
     return replace(program, queries=tuple(queries))
 
 
-def _rule_plan(
-    rules: Mapping[str | None, int], named: NamedQuery, choice: QueryChoice, context: PlanningContext
-) -> QueryPlan:
+def _rule_plan(named: NamedQuery, choice: QueryChoice, context: PlanningContext) -> QueryPlan:
     """The plan of a rule: for the kernel, if it can, so that others can go with it."""
+    if isinstance(choice, FormChoice):
+        refuse_too_many_rows(choice, context.options.most_rows)
     if isinstance(choice, FormChoice) and not context.is_read and not named.match.aggregated:
         options = replace(context.options, shortcuts=False, strategy=ExecutionStrategy.KERNEL)
         try:
