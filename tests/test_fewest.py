@@ -99,7 +99,7 @@ def test_the_failure_comes_after_the_first_matches(monkeypatch: pytest.MonkeyPat
     """There are 36 million matches; enumerated up to the limit, they would be 8 million."""
     match = query("SEQ(A a, B b, C c) WHERE [id] WITHIN 5000 RETURN a.x")
     table = [{"ts": n, "kind": "ABC"[n % 3], "id": 7, "user": "u", "x": 1.0, "n": 1} for n in range(1800)]
-    monkeypatch.setattr(pattern_kernel.kernel, "__defaults__", (100_000, 8_000_000, None))
+    monkeypatch.setattr(pattern_kernel.kernel, "__defaults__", (100_000, 8_000_000, None, False))
     with pytest.raises(KernelFailure) as caught:
         bridge_matches(match, {"S": table}, Way(1000, 100_000, None, None, 0))
     failure = explain_failure(RuntimeError(f"PythonException: Traceback\n{caught.value}\n\tat java.lang"))

@@ -81,7 +81,7 @@ def test_an_enumeration_that_explodes(limit: Limit, monkeypatch: pytest.MonkeyPa
         case "MAX_LISTS", True:
             monkeypatch.setattr(following, "MOST_TAKEN", limit.limit)
         case _:
-            monkeypatch.setattr(pattern_kernel.kernel, "__defaults__", (100_000, limit.limit, None))
+            monkeypatch.setattr(pattern_kernel.kernel, "__defaults__", (100_000, limit.limit, None, False))
     failure = failure_of(limit.text, FEW_AND_MANY)
     assert (failure.kind, failure.limit) == (limit.kind, limit.limit)
     assert failure.number is not None and failure.number >= limit.least

@@ -136,7 +136,7 @@ def test_what_is_not_executed_is_no_part_of_the_plan(neelc: Here) -> None:
     (neelc.directory / "trades.csv").unlink()
     assert "less work" not in neelc("explain", "two.neel").out
     cost = neelc("explain", "two.neel", "--mode", "cost").out
-    assert "Work that could be shared" in cost and "This is not executed: each query runs alone." in cost
+    assert "Work that could be shared" in cost and "Queries that run one by one do not share this." in cost
 
 
 def test_standard_input(tmp_path: Path) -> None:

@@ -376,4 +376,6 @@ def reading(relation: Relation, renamed: Mapping[str, str]) -> Relation:
             return replace(relation, left=(named(left), one), right=(named(right), other))
         case KernelOnStream(source, others=others):
             return replace(relation, source=named(source), others=tuple(map(named, others)))
+        case LookUp(source, values=values):
+            return replace(relation, source=named(source), values=named(values))
     return replace(relation, source=named(relation.source))
