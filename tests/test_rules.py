@@ -297,7 +297,7 @@ def test_a_set_is_data() -> None:
     assert eval(source_of(made), namespace) == made
 
 
-@pytest.mark.parametrize("first", [7_000_000, 7_000_025, 7_000_050])
+@pytest.mark.parametrize("first", [7_000_000, 7_000_025, 7_000_050, 10_003_000])
 def test_random_sets(first: int) -> None:
     findings = checked(check_set, first, 12)
     assert findings.broken == []

@@ -164,7 +164,8 @@ def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:
     same: dict[KernelStep, _Together] = {}
     for one in rules:
         step = one.steps[0]
-        general = replace(step, until=()) if isinstance(step, Take) else step
+        # A step of some branches leaves rows of others without the event: it is no check of all rows.
+        general = replace(step, until=()) if isinstance(step, Take) and not step.when else step
         same.setdefault(general, _Together(general, [])).rules.append(one)
     for together in same.values():
         steps = {one.steps[0] for one in together.rules}
