@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -102,16 +103,23 @@ def _run(
             if options.untrusted:
                 check_session(spark, program)
             progress.begin("finding matches", Stages(spark))
-            try:
+            with _failing_as_runs_do():
                 for analysis in analyses:
                     found += analysis.on(spark)
-            except Exception as error:
-                failure = None if isinstance(error, NeelError) else run_error(error)
-                if failure is None:
-                    raise
-                raise failure from None
             progress.begin("stopping Spark")
     return found
+
+
+@contextmanager
+def _failing_as_runs_do() -> Iterator[None]:
+    """What Spark raises inside, as the error of a run where it is one."""
+    try:
+        yield
+    except Exception as error:
+        failure = None if isinstance(error, NeelError) else run_error(error)
+        if failure is None:
+            raise
+        raise failure from None
 
 
 class _Analysis:
@@ -167,9 +175,10 @@ def analyze_rules(kind: str, options: argparse.Namespace) -> int:
         rules.refuse_errors()
     print_left_out(rules)
     try:
-        measured = _measured_rules([shared, unshared], rules.inputs, streams, options)
+        measured = _measured_rules([shared, unshared], rules.inputs, program, streams, options)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
+        print("`neelc doctor` looks for the reason", file=sys.stderr)
         return 3
     except NeelError as error:
         print(error, file=sys.stderr)
@@ -183,7 +192,11 @@ def analyze_rules(kind: str, options: argparse.Namespace) -> int:
 
 
 def _measured_rules(
-    both: Sequence[CompiledRules], inputs: Inputs, streams: Mapping[str, Stream], options: argparse.Namespace
+    both: Sequence[CompiledRules],
+    inputs: Inputs,
+    program: Program,
+    streams: Mapping[str, Stream],
+    options: argparse.Namespace,
 ) -> MeasuredSharing:
     """How long rules take with what they share, and without."""
     seconds: list[list[float]] = [[], []]
@@ -191,10 +204,13 @@ def _measured_rules(
     with Progress(sys.stderr) as progress:
         progress.begin("starting Spark")
         with session(options.master, options.remote, settings_of(options.conf)) as spark, clock_of(spark):
+            if options.untrusted:
+                check_session(spark, program)
             frames = frames_of(spark, inputs, streams)
-            try:
+            with _failing_as_runs_do():
                 for turn in range(RUNS + 1):  # the first one warms up
-                    progress.begin(f"running the rules, {turn} of {RUNS} times", Stages(spark))
+                    done = f", {turn} of {RUNS} times" if turn else " to warm up"
+                    progress.begin(f"running the rules{done}", Stages(spark))
                     for one, taken in zip(both, seconds, strict=True):
                         script, start = one.script, time.perf_counter()
                         frame, counts = counting_all(
@@ -204,10 +220,5 @@ def _measured_rules(
                         (rows,) = counts()
                         if turn:
                             taken.append(time.perf_counter() - start)
-            except Exception as error:
-                failure = None if isinstance(error, NeelError) else run_error(error)
-                if failure is None:
-                    raise
-                raise failure from None
             progress.begin("stopping Spark")
     return MeasuredSharing(rows, median(seconds[0]), median(seconds[1]))
