@@ -183,6 +183,9 @@ def test_rules_that_contain_others() -> None:
     assert contained_rules(one_set(*texts).program) == {0: (1, 2, 3)}
     same = one_set("SEQ(A a, !D d, B b) WITHIN 9", "SEQ(A x, !D y, B z) WITHIN 9")
     assert contained_rules(same.program) == {0: (1,), 1: (0,)}
+    # What a rule only looks for, it requires.
+    looking = one_set("SEQ(A a, !!D d, B b) WITHIN 9", "SEQ(A a, B b, C c) WITHIN 9")
+    assert contained_rules(looking.program) == {}
 
 
 # More roles than fit into one number.

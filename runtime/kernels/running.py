@@ -24,7 +24,7 @@ from neelc.runtime.kernels.frontier import (
     place_of,
 )
 from neelc.runtime.kernels.runs.following import follow
-from neelc.runtime.kernels.taking import ROW, KernelSearch, take
+from neelc.runtime.kernels.taking import ROW, KernelSearch, is_plain, occupied, rooms, take
 from neelc.runtime.program import (
     ALL,
     ANY,
@@ -61,6 +61,8 @@ def extended(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Fron
     """The rows that the steps can extend."""
     if search.program.nested:
         return _one_by_one(search, steps, frontier, run)
+    if (step := only_plain(search, steps)) is not None:
+        return occupied(search.unowned(), step, rooms(step.bounds, frontier, search.timeline)[0])
     inner = frontier.only(names_of_steps(steps))
     rows, like = None, None
     if len(inner.variables) < len(frontier.variables) and len(frontier) > 1 and not inner.totals:
@@ -71,6 +73,14 @@ def extended(search: KernelSearch, steps: tuple[KernelStep, ...], frontier: Fron
     for piece in run(_looking(search), settled(steps), inner.marked(ROW, np.arange(len(inner)))):
         found[piece.marks[ROW]] = True
     return found if like is None else found[like]
+
+
+def only_plain(search: KernelSearch, steps: tuple[KernelStep, ...]) -> Take[Value] | None:
+    """The one step that there is, if it is a matter of time alone whether it finds an event."""
+    match steps:
+        case (Take() as step,) if is_plain(search, step):
+            return step
+    return None
 
 
 def _looking(search: KernelSearch) -> KernelSearch:

@@ -29,7 +29,7 @@ from neelc.runtime.program import (
     names_of_value,
 )
 from neelc.runtime.values.arithmetic import Array, equal
-from neelc.runtime.values.operations import holds
+from neelc.runtime.values.operations import holds, seen
 
 # The times of all segments on one line, one segment behind the other.
 #
@@ -229,14 +229,27 @@ def _bound(variables: tuple[EventName, ...], frontier: Frontier) -> list[Numbers
 
 @dataclass(frozen=True, eq=False)
 class Players:
-    """Events in ascending order: their numbers, and where they lie on the axes."""
+    """Events in ascending order, some of a `total`: their numbers, and where they lie on the axes."""
 
+    total: int
     numbers: Numbers
     start: Numbers
     end: Numbers
     first: Numbers | None
     beyond: Numbers | None
     indexes: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def starts_beyond(self) -> Numbers:
+        """The starts, and one that is later than any."""
+        return np.append(self.start, FAR)
+
+    @cached_property
+    def among(self) -> Truths:
+        """Of all events: which of them are these."""
+        found = np.zeros(self.total, bool)
+        found[self.numbers] = True
+        return found
 
     @cached_property
     def ends_from(self) -> Numbers:
@@ -308,6 +321,7 @@ class KernelSearch:
         time, place = self.timeline.time, self.timeline.place
         start = time.start[numbers]
         return Players(
+            len(self.events.start),
             numbers,
             start,
             time.end[numbers] if self.events.lasting else start,
@@ -513,6 +527,11 @@ def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Numbe
     end = search.timeline.time.end
     found = np.full(len(frontier), FAR)
     for chain in step.until:
+        if len(chain) == 1 and is_plain(search, chain[0]):
+            room, _ = rooms(chain[0].bounds, frontier, search.timeline)
+            following = next_start(search.unowned(), chain[0], room)
+            np.minimum(found, np.where(following <= room.end, following, FAR), out=found)
+            continue
         rows = frontier.only(names_of_steps(chain)).marked(ROW, np.arange(len(frontier)))
         for inner in chain:
             (rows,) = take(search.unowned(), inner, rows)
@@ -540,23 +559,58 @@ def take(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Iterato
         yield these.bound(*these.fitting(row, these.places(number)))
 
 
-def fits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Truths:
+def fits(
+    search: KernelSearch, step: Take[Value], frontier: Frontier, known: Take[Value] | None = None
+) -> Truths:
     """The rows whose event of the step's variable is one that the step would bind: a check of rows that came
-    by a step that asks for less."""
-    these = candidates(search, step, frontier)
-    players, numbers = these.players, frontier.variables[step.variable]
-    place = np.minimum(np.searchsorted(players.numbers, numbers), max(0, len(players.numbers) - 1))
-    found = np.zeros(len(frontier), bool)
-    if not len(players.numbers):
+    by a step that asks for less, `known`, whose demands are not checked again."""
+    numbers = frontier.variables[step.variable]
+    found = (numbers >= 0) & search.players(step).among[numbers]
+    if known is None or known.bounds != step.bounds:
+        time, place = rooms(step.bounds, frontier, search.timeline)
+        found &= _inside(numbers, search.timeline.time, time)
+        if place is not None and search.timeline.place is not None:
+            found &= _inside(numbers, search.timeline.place, place)
+    if step.until:
+        found &= search.timeline.time.start[numbers] <= limits(search, step, frontier)
+    met = set[Value]() if known is None else set(known.where)
+    joint = [one for one in step.where if not is_own(one, step) and one not in met]
+    if not (joint or step.differs):
         return found
-    left, right = these.left, these.right
-    if these.order is not None:
-        plain = candidates(search, replace(step, where=()), frontier)
-        left, right = plain.left, plain.right
-    near = (players.numbers[place] == numbers) & (left <= place) & (place < right)
-    row, _ = these.fitting(np.flatnonzero(near), place[near])
-    found[row] = True
+    row = np.flatnonzero(found)
+    rows = frontier.take(row)
+    differs = np.ones(len(row), bool)
+    for name in step.differs:
+        if name in rows.variables:
+            differs &= rows.variables[name] != numbers[row]
+        if isinstance(name, str | InnerList) and name in rows.lists:
+            differs &= ~contains(rows.lists[name], np.arange(len(row)), numbers[row])
+    for condition in joint:
+        differs &= holds(condition, seen(rows), search.events, len(rows))
+    found[row] = differs
     return found
+
+
+def _inside(numbers: Numbers, axis: Axis, room: Room) -> Truths:
+    return (axis.start[numbers] >= room.start) & (axis.end[numbers] <= room.end)
+
+
+def is_plain(search: KernelSearch, step: Take[Value]) -> bool:
+    """Whether it is a matter of time alone which of the events that a step can bind go with a row."""
+    by_time = not any(within.counted for within in step.bounds.within)
+    others = search.events.lasting or step.differs or step.until or step.when
+    return by_time and not others and all(is_own(condition, step) for condition in step.where)
+
+
+def next_start(search: KernelSearch, step: Take[Value], room: Room) -> Numbers:
+    """For each row, when the first event of a plain step starts that is not too early."""
+    players = search.players(step)
+    return players.starts_beyond[np.searchsorted(players.start, room.start)]
+
+
+def occupied(search: KernelSearch, step: Take[Value], room: Room) -> Truths:
+    """The rows that have an event of a plain step in their room."""
+    return next_start(search, step, room) <= room.end
 
 
 def _pairs(left: Numbers, counts: Numbers, beyond: Numbers, begin: int, end: int) -> tuple[Numbers, Numbers]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -218,7 +218,15 @@ def _typed_events(events: int, keys: int, seconds: int) -> RuleEvents:
 
 
 def _rule(pattern: str, conditions: list[str], seconds: int) -> str:
-    return f"PATTERN {pattern} WHERE {' AND '.join(['[id]', *conditions])} WITHIN {seconds} SECONDS"
+    """A rule that returns what an alarm says: whose it is, and when it began and went on."""
+    where = " AND ".join(["[id]", *conditions])
+    return f"PATTERN {pattern} WHERE {where} WITHIN {seconds} SECONDS RETURN a.id, a.ts AS began, b.ts AS on"
+
+
+def with_whole_events(workload: RuleWorkload) -> RuleWorkload:
+    """The same rules without RETURN: they return all columns of all their events."""
+    texts = {name: text.partition(" RETURN ")[0] for name, text in workload.texts.items()}
+    return replace(workload, name=f"{workload.name}, whole events", texts=texts)
 
 
 def common_parts(events: int, count: int = 50, keys: int = 2000, seconds: int = 60) -> RuleWorkload:

@@ -94,7 +94,13 @@ def faster(
     return Row(what, shown, goal, met, numbers(measured, ratio), figure, at)
 
 
-def slower(what: str, measured: Mapping[str, Measured], most: float, figure: str = "", at: str = "") -> Row:
+def slower(
+    what: str,
+    measured: Mapping[str, Measured],
+    most: float | None = None,
+    figure: str = "",
+    at: str = "",
+) -> Row:
     """How many times longer the first side takes than the second, with the goal `most`.
 
     >>> slower("floor", {"ours": Measured((6, 6, 6)), "floor": Measured((5, 5, 5))}, 1.25).measured
@@ -103,7 +109,9 @@ def slower(what: str, measured: Mapping[str, Measured], most: float, figure: str
     (ours, first), (theirs, second) = measured.items()
     ratio = first.seconds / second.seconds
     shown = f"{ratio:.2f}x: {ours} {first}, {theirs} {second}"
-    return Row(what, shown, f"<= {most:g}x", ratio <= most, numbers(measured, ratio), figure, at)
+    goal = "" if most is None else f"<= {most:g}x"
+    met = None if most is None else ratio <= most
+    return Row(what, shown, goal, met, numbers(measured, ratio), figure, at)
 
 
 def numbers(measured: Mapping[str, Measured], ratio: float) -> dict[str, float]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from neelc.pattern.plan.rule_trees import is_forecast, taken_by
 from neelc.runtime.kernels.rules.program import RuleNode, RuleSet, RuleTree
-from neelc.runtime.program import Present
+from neelc.runtime.program import KernelStep
 
 
 def contained_rules(rules: RuleSet) -> Mapping[int, tuple[int, ...]]:
@@ -28,9 +29,10 @@ def _pairs(
     """Pairs of a rule and one that it contains, by their places in the tree. `required` are the checks of
     each rule on the way here."""
     places = [place for place in range(len(tree.members)) if node.rules >> place & 1]
+    later = taken_by(_steps_below(node))
+    checks = [check for check in node.checks if not is_forecast(check.step, later)]
     here = {
-        place: required.get(place, frozenset())
-        | {check.step for check in node.checks if check.rules >> place & 1 and not _is_forecast(check.step)}
+        place: required.get(place, frozenset()) | {check.step for check in checks if check.rules >> place & 1}
         for place in places
     }
     for wide in node.complete:
@@ -41,6 +43,8 @@ def _pairs(
         yield from _pairs(tree, below, here)
 
 
-def _is_forecast(step: object) -> bool:
-    """Whether a check only drops early what cannot become a match: it requires nothing of its own."""
-    return isinstance(step, Present) and not step.part
+def _steps_below(node: RuleNode) -> Iterator[KernelStep]:
+    for below in node.then:
+        if below.step is not None:
+            yield below.step
+        yield from _steps_below(below)

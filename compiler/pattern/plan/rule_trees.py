@@ -9,7 +9,7 @@ rest: SEQ from AND, SEQ_NEG from SEQ, a type from a concept (MQOS's reuse of res
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neelc.runtime.kernels.rules.program import (
@@ -27,6 +27,7 @@ from neelc.runtime.program import (
     AnyBound,
     Choose,
     EachElement,
+    EventName,
     EventPick,
     FilterStep,
     KernelStep,
@@ -137,6 +138,7 @@ def _node(
     """The part of a tree where these rules take a step; their own step is the first of what is left, unless
     there is none at the root."""
     checks: dict[KernelStep, int] = {}
+    forecasts: dict[int, KernelStep] = {}
     left: list[_Open] = []
     for one in rules:
         bit = 1 << places[one.rule.number]
@@ -146,17 +148,37 @@ def _node(
                 checks[steps[0]] = checks.get(steps[0], 0) | bit
             steps = steps[1:]
         while steps and isinstance(steps[0], CHECKS):
-            checks[steps[0]] = checks.get(steps[0], 0) | bit
+            if is_forecast(steps[0], taken_by(steps[1:])):
+                forecasts[one.rule.number] = steps[0]
+            else:
+                checks[steps[0]] = checks.get(steps[0], 0) | bit
             steps = steps[1:]
         left.append(_Open(one.rule, steps))
     complete = tuple(places[one.rule.number] for one in left if not one.steps)
-    then = tuple(
-        _node(together.step, together.rules, places, wider)
-        for together in _clusters([one for one in left if one.steps], wider)
-    )
+    clusters = _clusters([one for one in left if one.steps], wider)
+    then = tuple(_node(together.step, together.rules, places, wider) for together in clusters)
+    for together in clusters:
+        # A row is of use as long as one of the rules that go on together may have a match.
+        expected = {forecasts.get(one.rule.number) for one in together.rules}
+        if len(expected) == 1 and (forecast := expected.pop()) is not None:
+            own = sum(1 << places[one.rule.number] for one in together.rules)
+            checks[forecast] = checks.get(forecast, 0) | own
     bits = sum(1 << places[one.rule.number] for one in rules)
     made = tuple(RuleCheck(check, of) for check, of in checks.items())
     return RuleNode(bits, step, made, complete, then)
+
+
+def is_forecast(step: KernelStep, later: Collection[EventName]) -> bool:
+    """Whether a check only drops early what cannot become a match: it looks for events that `later` steps
+    take. What EXISTS or a double negation looks for, no other step does."""
+    if not isinstance(step, Present):
+        return False
+    return all(isinstance(inner, Take) and inner.variable in later for inner in step.steps)
+
+
+def taken_by(steps: Iterable[KernelStep]) -> frozenset[EventName]:
+    """The variables that steps bind to one event."""
+    return frozenset(step.variable for step in steps if isinstance(step, Take))
 
 
 def _clusters(rules: Sequence[_Open], wider: WiderRoles) -> list[_Together]:

@@ -213,7 +213,7 @@ class RoleLookup(Mapping[str, Ints]):
         """The events that have a bit."""
         if bit not in self._bits:
             word, place = divmod(bit, BITS)
-            self._bits[bit] = np.flatnonzero(self.words[word] & np.int64(1 << place))
+            self._bits[bit] = np.flatnonzero((self.words[word] & np.int64(1 << place)) != 0)
         return self._bits[bit]
 
     @cached_property

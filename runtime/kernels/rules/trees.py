@@ -8,7 +8,7 @@ and no others. A row that has lost all leaves (NEEL, lemmas 1 to 3).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, any_bound, concerned, root
 from neelc.runtime.kernels.matching import Piece, length, owned_piece
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree
-from neelc.runtime.kernels.running import after_step, extended, run
-from neelc.runtime.kernels.taking import KernelSearch, fits
-from neelc.runtime.program import Absent, AnyBound, FilterStep, KernelStep, Present, Take
+from neelc.runtime.kernels.running import after_step, extended, only_plain, run
+from neelc.runtime.kernels.taking import KernelSearch, Room, fits, occupied, rooms
+from neelc.runtime.program import Absent, AnyBound, Bounds, FilterStep, KernelStep, Present, Take, Value
 from neelc.runtime.values.operations import holds, seen
 
 LIVE = "#live"
@@ -48,18 +48,15 @@ class _Walk:
 
     def _checked(self, node: RuleNode, rows: Frontier) -> Frontier:
         """The rows without the rules whose checks they fail."""
+        if not node.checks:
+            return rows
+        live = rows.marks[LIVE].copy()
+        looked = RowChecks(self.search, node, rows)
         for check in node.checks:
-            if not len(rows):
-                break
-            live = rows.marks[LIVE]
-            asked = np.flatnonzero(live & check.rules)
-            some = rows if len(asked) == len(rows) else rows.take(asked)
-            failed = asked[~passing(self.search, check.step, some)]
-            if len(failed):
-                left = live.copy()
-                left[failed] &= ~check.rules
-                rows = _of(rows.marked(LIVE, left), -1)
-        return rows
+            asked = np.flatnonzero((live & check.rules) != 0)
+            if len(asked):
+                live[asked[~looked.passing(check.step, asked)]] &= ~check.rules
+        return _of(rows.marked(LIVE, live), -1)
 
     def _complete(self, node: RuleNode, rows: Frontier) -> Iterator[tuple[int, Piece]]:
         for place in node.complete:
@@ -79,28 +76,48 @@ def _of(rows: Frontier, rules: int) -> Frontier:
     return rows.marked(LIVE, live).take(kept)
 
 
-def passing(search: KernelSearch, step: KernelStep, rows: Frontier) -> Truths:
-    """The rows that pass a check; those that it does not concern do."""
-    which = concerned(rows, step.when)
-    if which is False:
-        return np.ones(len(rows), bool)
-    if which is True:
-        return _passing(search, step, rows)
-    found = np.ones(len(rows), bool)
-    found[which] = _passing(search, step, rows.take(which))
-    return found
+@dataclass(frozen=True, eq=False)
+class RowChecks:
+    """What rules require of the rows at a node. Checks with the same bounds look at the same room."""
 
+    search: KernelSearch
+    node: RuleNode
+    rows: Frontier
+    _rooms: dict[Bounds, Room] = field(default_factory=dict)
 
-def _passing(search: KernelSearch, step: KernelStep, rows: Frontier) -> Truths:
-    match step:
-        case FilterStep(condition):
-            return holds(condition, seen(rows), search.events, len(rows))
-        case AnyBound(variables):
-            return any_bound(rows, variables)
-        case Absent(steps):
-            return ~extended(search, steps, rows, run)
-        case Present(steps):
-            return extended(search, steps, rows, run)
-        case Take():
-            return fits(search, step, rows)
-    raise AssertionError(f"{type(step).__name__} is no check")
+    def passing(self, step: KernelStep, asked: Numbers) -> Truths:
+        """Of the rows that are `asked`, those that pass a check; those that it does not concern do."""
+        match step:
+            case Absent((Take(),) as steps, when=()) if plain := only_plain(self.search, steps):
+                return ~self._occupied(plain, asked)
+            case Present((Take(),) as steps, when=()) if plain := only_plain(self.search, steps):
+                return self._occupied(plain, asked)
+        rows = self.rows if len(asked) == len(self.rows) else self.rows.take(asked)
+        which = concerned(rows, step.when)
+        if isinstance(which, bool):
+            return self._passing(step, rows) if which else np.ones(len(rows), bool)
+        found = np.ones(len(rows), bool)
+        found[which] = self._passing(step, rows.take(which))
+        return found
+
+    def _occupied(self, step: Take[Value], asked: Numbers) -> Truths:
+        bounds = step.bounds
+        if bounds not in self._rooms:
+            self._rooms[bounds], _ = rooms(bounds, self.rows, self.search.timeline)
+        room = self._rooms[bounds]
+        return occupied(self.search.unowned(), step, Room(room.start[asked], room.end[asked]))
+
+    def _passing(self, step: KernelStep, rows: Frontier) -> Truths:
+        match step:
+            case FilterStep(condition):
+                return holds(condition, seen(rows), self.search.events, len(rows))
+            case AnyBound(variables):
+                return any_bound(rows, variables)
+            case Absent(steps):
+                return ~extended(self.search, steps, rows, run)
+            case Present(steps):
+                return extended(self.search, steps, rows, run)
+            case Take():
+                known = self.node.step
+                return fits(self.search, step, rows, known if isinstance(known, Take) else None)
+        raise AssertionError(f"{type(step).__name__} is no check")

@@ -238,10 +238,10 @@ def _limits(search: KernelSearch) -> Numbers:
     if LIMITS not in search.found:
         time = search.timeline.time
         numbers = np.arange(len(time.start))
-        everything = Players(numbers, time.start, time.end, None, None)
+        everything = Players(len(numbers), numbers, time.start, time.end, None, None)
         following = np.minimum(np.searchsorted(time.start, time.end, "right"), len(numbers) - 1)
         ends = np.minimum(time.end[everything.soonest[following]], time.high[search.events.segment])
-        search.found[LIMITS] = Players(numbers, time.start, ends, None, None)
+        search.found[LIMITS] = Players(len(numbers), numbers, time.start, ends, None, None)
     return search.found[LIMITS].end
 
 
