@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from bench.bench_rules import as_one
 from bench.rule_workloads import RuleEvents, RuleWorkload, table
 
 import neelc
 from neelc import syntax
-from neelc.engines.spark.compiled import CompiledScript
+from neelc.arguments import Options
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.compiled import CompiledScript, WrittenQuery, write_script
+from neelc.engines.spark.relations import Let, Relations, Union
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import plan_queries
 from neelc.program import bind
 from neelc.runtime.reference import run
 from neelc.source import Source
 
 PATTERNS = ("abcd", "bca", "a{1,2}cb? d", "(a|b)cd", "cba", "bc(b|d)? a")
+
+
+def as_one(workload: RuleWorkload) -> CompiledScript:
+    """All SELECTs of a workload in one script, whose result is the union of theirs: they have the same
+    columns."""
+    named = "".join(f"({text}) AS {name};\n" for name, text in workload.texts.items())
+    source = Source(workload.events.statement + named, workload.name)
+    queries = [(one, False) for one in bind(syntax.read(source), source).queries]
+    written = []
+    for one in plan_queries(queries, Options(), Statistics()):
+        assert not isinstance(one.plan, UnsupportedQuery), one.plan
+        written.append(WrittenQuery(one.named, one.plan, as_stream=False))
+    found = write_script(written)
+    results = tuple(let.name for let in found.relations.lets if let.name in workload.texts)
+    # The result of the last query has another name.
+    *others, last = found.relations.lets
+    union = Let("everything", Union((*results, last.name)), "The matches of all matchers.")
+    return replace(found, relations=Relations((*others, last, union)))
 
 
 def workload(random: Random, partition: str, pivots: int, window: int) -> RuleWorkload:
