@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from neelc import syntax
 from neelc.algebra.cost.network import chosen_network
 from neelc.algebra.cost.sizes import valid_events
-from neelc.algebra.plan.network import QueryPlan, network_plan
+from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan, QueryPlan, matcher_sets, network_plan
 from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork, rewritten_network
 from neelc.arguments import BUCKETS, ExecutionStrategy, Options, UserAgent, UserAggregate
@@ -308,8 +308,8 @@ def compile_query(
 @dataclass(frozen=True)
 class CompiledRules:
     """Source for the rows of many queries as one table. `sets` are the rules that are executed together,
-    `alone` those that are not, each with the reason, and `refused` those that cannot be executed;
-    `streaming`: over streams without end."""
+    `matchers` the SELECTs of matches that are, `alone` those that are not, each with the reason, and
+    `refused` those that cannot be executed; `streaming`: over streams without end."""
 
     script: CompiledScript
     sets: tuple[RuleSetPlan, ...]
@@ -319,6 +319,14 @@ class CompiledRules:
     costs: Mapping[str, RuleCost] = field(default_factory=dict)
     """What each PATTERN among the rules is expected to cost."""
     streaming: bool = False
+    matchers: tuple[MatcherSetPlan, ...] = ()
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """The names of the rules that are executed with others."""
+        found = [*(name for one in self.sets for name in one.names)]
+        found += [name for one in self.matchers for name in one.names]
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)
@@ -387,10 +395,22 @@ def compile_rules(
     if not together and not alone:
         raise NoRuleLeft([*refused.items()]) if refused else CallError("there is no rule to run")
     sets = rule_sets(together, shares, statistics)
+    matchers = _matcher_sets([one for one, _ in alone]) if shares else []
+    matched = {name for one in matchers for name in one.names}
+    alone = [(one, why) for one, why in alone if one.named.name not in matched]
     times = _time_of_rules(program, positions)
-    written = write_rules(read, sets, [one for one, _ in alone], options.most_matches, times)
+    lone = [one for one, _ in alone]
+    written = write_rules(read, sets, matchers, lone, options.most_matches, times, shares)
     reasons = tuple((one.named.name or "", why) for one, why in alone)
-    return CompiledRules(written, tuple(sets), reasons, (*refused.items(),), times, costs)
+    return CompiledRules(
+        written, tuple(sets), reasons, (*refused.items(),), times, costs, matchers=tuple(matchers)
+    )
+
+
+def _matcher_sets(alone: Sequence[WrittenQuery]) -> list[MatcherSetPlan]:
+    return matcher_sets(
+        {one.named.name or "": one.plan for one in alone if isinstance(one.plan, NetworkPlan)}
+    )
 
 
 def _refused_source(named: NamedQuery, refused: Mapping[str, UnsupportedQuery]) -> UnsupportedQuery | None:

@@ -21,11 +21,12 @@ from neelc.catalog.statistics.numbers import Statistics
 from neelc.explain.graphs import as_dot, as_mermaid
 from neelc.explain.page import as_json
 from neelc.explain.report import report
+from neelc.explain.rules import rules_text
 from neelc.explain.text import as_text
 from neelc.ir import algebra as a
 from neelc.ir.node import walk
 from neelc.ir.program import Program
-from neelc.pipeline import compile_program
+from neelc.pipeline import CompiledRules, compile_program, compile_rules
 from neelc.program import bind
 from neelc.source import Source
 
@@ -165,6 +166,46 @@ def test_a_window_for_which_a_shared_filter_would_not_pay_stays_out() -> None:
     assert filters_of(queries_of(short, short.replace("abc", "bac"), long)) == [
         "The extended filter for 2 matchers"
     ]
+
+
+def rules_of(*texts: str, share: bool = True) -> CompiledRules:
+    """SELECTs as rules r0, r1 and so on."""
+    named = (f"({one}) AS r{number};" for number, one in enumerate(texts))
+    return compile_rules(bound(RARE + "\n".join(named)), range(len(texts)), shares=share)
+
+
+def test_rules_of_matchers_that_share_a_filter_are_one_set() -> None:
+    """Conditions and computed columns can stand above a matcher; joins and aggregates cannot."""
+    matcher, other = matching("abc", "m"), matching("bca", "m")
+    texts = (
+        f"SELECT m FROM {matcher}",
+        f"SELECT m + 1 AS n, m AS o FROM {other} WHERE m * m < 9",
+        f"SELECT m AS equal FROM {matcher}",
+        f"SELECT count(*) AS n FROM (SELECT m FROM {matcher}) WINDOW(TIME 9 SECONDS) AS c",
+        f"SELECT m.m AS m FROM {matcher}, {matching('bac', 'n')}",
+        "SELECT x FROM S",
+    )
+    found = rules_of(*texts)
+    assert [one.names for one in found.matchers] == [("r0", "r1", "r2")]
+    assert [name for name, _ in found.alone] == ["r3", "r4", "r5"]
+    assert rules_text(found).splitlines()[:7] == [
+        "6 rules",
+        "3 of them in 1 pass over the events",
+        "",
+        "pass 1: r0, r1, r2",
+        "  reads    events near one that emits C, once: 0.001 of all emit it",
+        "  shares   2 matchers behind one extended filter, in one kernel",
+        "  equal    1 rule has the matcher of another: it runs once",
+    ]
+    apart = rules_of(*texts, share=False)
+    assert not apart.matchers and len(apart.alone) == len(texts)
+
+
+def test_the_matches_of_a_set_of_matchers_are_read_once() -> None:
+    found = rules_of(*(f"SELECT m FROM {matching(one, 'm')}" for one in ("abc", "bca", "bac")))
+    source = found.script.source
+    assert source.count(".mapInArrow(") == 1 and "union" not in source
+    assert "member AS rule" in source and "CASE" not in source
 
 
 def test_what_queries_of_a_script_read_alike_is_written_once() -> None:

@@ -98,8 +98,7 @@ class Rules:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the rules that are executed."""
-        together = [name for one in self.compiled.sets for name in one.names]
-        found = {*together, *(name for name, _ in self.compiled.alone)}
+        found = {*self.compiled.together, *(name for name, _ in self.compiled.alone)}
         return tuple(one.name for one in self.bound.program.queries if one.name and one.name in found)
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from neelc.algebra.plan.network import MatcherSetPlan
 from neelc.catalog.inputs import aligned
 from neelc.errors import NeelError, as_record
 from neelc.explain import words as numbers
@@ -28,8 +29,8 @@ def rules_text(compiled: CompiledRules) -> str:
 
 
 def _lines(compiled: CompiledRules) -> Iterator[str]:
-    together = len({name for one in compiled.sets for name in one.names})
-    passes = len(compiled.sets)
+    together = len(compiled.together)
+    passes = len(compiled.sets) + len(compiled.matchers)
     yield _counted(together + len(compiled.alone), "rule", "rules")
     if together and compiled.streaming:
         yield f"{together} of them in one operator over the streams"
@@ -38,6 +39,9 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
     for number, one in enumerate(compiled.sets, 1):
         yield ""
         yield from _set_lines(number, one)
+    for number, matchers in enumerate(compiled.matchers, len(compiled.sets) + 1):
+        yield ""
+        yield from _matcher_lines(number, matchers)
     if compiled.alone:
         yield ""
         yield f"{len(compiled.alone)} executed alone"
@@ -65,6 +69,16 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
     if apart:
         yield f"  apart    {_listed(apart)}: no step in common with another"
     yield from _group_lines(plan)
+
+
+def _matcher_lines(number: int, plan: MatcherSetPlan) -> Iterator[str]:
+    """What the matchers of a set share: the events that one filter leaves."""
+    pivot, equal = plan.filter.pivot, len(plan.rules) - len(plan.filter.matchers)
+    yield f"pass {number}: {_listed(plan.names)}"
+    yield f"  reads    events near one that emits {pivot.symbol}, once: {pivot.share:.2g} of all emit it"
+    yield f"  shares   {len(plan.filter.matchers)} matchers behind one extended filter, in one kernel"
+    if equal:
+        yield f"  equal    {_counted(equal, 'rule has', 'rules have')} the matcher of another: it runs once"
 
 
 def _group_lines(plan: RuleSetPlan) -> Iterator[str]:
@@ -238,9 +252,14 @@ def rules_record(compiled: CompiledRules, errors: Iterable[NeelError] = ()) -> d
     """The explanation, for programs; `errors` are those of rules that are left out."""
     return {
         "passes": [_set_record(one) for one in compiled.sets],
+        "matchers": [_matcher_record(one) for one in compiled.matchers],
         "alone": [{"rule": name, "why": why} for name, why in compiled.alone],
         "errors": [as_record(one, error.source) for error in errors for one in error.diagnostics],
     }
+
+
+def _matcher_record(plan: MatcherSetPlan) -> dict[str, object]:
+    return {"rules": list(plan.names), "matchers": len(plan.filter.matchers)}
 
 
 def _set_record(plan: RuleSetPlan) -> dict[str, object]:

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from bench.bench_rules import as_one
 from bench.rule_workloads import RuleEvents, RuleWorkload, table
 
+import neelc
 from neelc import syntax
-from neelc.engines.spark.compiled import CompiledScript
+from neelc.arguments import Options
+from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.compiled import CompiledScript, WrittenQuery, write_script
+from neelc.engines.spark.relations import Let, Relations, Union
+from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.pipeline import plan_queries
 from neelc.program import bind
 from neelc.runtime.reference import run
 from neelc.source import Source
 
 PATTERNS = ("abcd", "bca", "a{1,2}cb? d", "(a|b)cd", "cba", "bc(b|d)? a")
+
+
+def as_one(workload: RuleWorkload) -> CompiledScript:
+    """All SELECTs of a workload in one script, whose result is the union of theirs: they have the same
+    columns."""
+    named = "".join(f"({text}) AS {name};\n" for name, text in workload.texts.items())
+    source = Source(workload.events.statement + named, workload.name)
+    queries = [(one, False) for one in bind(syntax.read(source), source).queries]
+    written = []
+    for one in plan_queries(queries, Options(), Statistics()):
+        assert not isinstance(one.plan, UnsupportedQuery), one.plan
+        written.append(WrittenQuery(one.named, one.plan, as_stream=False))
+    found = write_script(written)
+    results = tuple(let.name for let in found.relations.lets if let.name in workload.texts)
+    # The result of the last query has another name.
+    *others, last = found.relations.lets
+    union = Let("everything", Union((*results, last.name)), "The matches of all matchers.")
+    return replace(found, relations=Relations((*others, last, union)))
 
 
 def workload(random: Random, partition: str, pivots: int, window: int) -> RuleWorkload:
@@ -83,3 +107,49 @@ def test_matchers_in_one_pass(spark: Any, partition: str, pivots: int, window: i
     matches = expected(one, events)
     assert sum(matches.values()) > 10
     assert found_by(spark, compiled, events) == matches
+
+
+def as_rules(one: RuleWorkload) -> dict[str, str]:
+    """The queries of a workload, and some that do more: the rows of these differ in names and types."""
+    base = one.texts["q1"]
+    more = {
+        "again": base,
+        "some": f"{base} WHERE first + last > 6",
+        "computed": base.replace(
+            "SELECT first, last", "SELECT first * 2.5 AS much, concat('x', last) AS text"
+        ),
+        "longer": base.replace("c.y AS last", "c.y + CAST(c.id AS BIGINT) AS last, c.kind AS kind").replace(
+            "SELECT first, last", "SELECT kind, last, first"
+        ),
+        "counted": f"SELECT count(*) AS n FROM ({base}) WINDOW(TIME 5 MILLISECONDS) AS m",
+    }
+    return {"events": one.events.statement, **one.texts, **more}
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION BY id"])
+@pytest.mark.parametrize(("pivots", "window"), [(100, 100), (200, 2)])
+def test_rules_of_matchers_in_one_pass(spark: Any, partition: str, pivots: int, window: int) -> None:
+    """One kernel and one reading of its rows find what each rule finds by itself; a rule that counts matches
+    stays alone. `again` has the matcher of another rule, and its rows, too."""
+    random = Random(f"rules {partition} {pivots}")
+    one = workload(random, partition, pivots, window)
+    events = events_of(
+        RuleWorkload("dense", one.texts, workload(random, partition, 6, window).events), random
+    )
+    plain = events.set_column(1, "kind", events["kind"].cast(pa.string()))
+    frame = spark.createDataFrame(plain).repartition(3)
+    texts = as_rules(one)
+    together = neelc.rules(spark, texts, strict=True, Events=frame)
+    apart = neelc.rules(spark, texts, strict=True, share=False, Events=frame)
+    assert together.names == apart.names == tuple(texts)[1:]
+    assert [name for name, _ in together.compiled.alone] == ["counted"]
+    assert together.source.count("sequential_group(") == 1 and "of_matchers" not in together.source
+    assert "sequential_group(" not in apart.source
+    found = table_of(together)
+    assert found == table_of(apart)
+    assert {name for name, *_ in found} >= {"q1", "again", "some", "computed", "longer", "counted"}
+
+
+def table_of(rules: Any) -> Counter[tuple[object, ...]]:
+    columns = ("rule", "to_json(key)", "match_start", "match_end", "to_json(columns)")
+    return Counter(tuple(row) for row in rules.df.selectExpr(*columns).collect())

@@ -12,7 +12,16 @@ from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
 from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, whole_network, with_relations_first
 from neelc.arguments import BUCKETS, ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
-from neelc.ir.algebra import Aggregator, Algebra, Correlator, Operator, PatternMatcher, inputs_of
+from neelc.ir.algebra import (
+    Aggregator,
+    Algebra,
+    Correlator,
+    Filter,
+    Operator,
+    PatternMatcher,
+    Projection,
+    inputs_of,
+)
 from neelc.ir.names import bare
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
@@ -133,3 +142,43 @@ def with_shared_filters(plans: Sequence[QueryPlan]) -> list[QueryPlan]:
         else one
         for one in plans
     ]
+
+
+# Rules that are the matches of matchers.
+
+
+@dataclass(frozen=True)
+class MatcherSetPlan:
+    """Rules by name, each with the matches of one matcher for rows: one kernel finds those of all of them,
+    among the events that one `filter` leaves, and its rows are read once."""
+
+    filter: ExtendedFilter
+    rules: Mapping[str, NetworkPlan]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.rules)
+
+
+def matcher_sets(plans: Mapping[str, NetworkPlan]) -> list[MatcherSetPlan]:
+    """The sets that there are among rules. Those whose matchers share no filter are in none, and neither are
+    those that join or aggregate matches: they need more than the row of a match."""
+    simple = {name: plan for name, plan in plans.items() if matcher_below(plan.root) is not None}
+    found: dict[ExtendedFilter, dict[str, NetworkPlan]] = {}
+    for name, plan in zip(simple, with_shared_filters(list(simple.values())), strict=True):
+        assert isinstance(plan, NetworkPlan)
+        for one in plan.filters.values():
+            if one.pays and len(one.matchers) > 1:
+                found.setdefault(one, {})[name] = plan
+    return [MatcherSetPlan(one, rules) for one, rules in found.items()]
+
+
+def matcher_below(operator: Operator) -> PatternMatcher | None:
+    """The matcher whose matches an operator selects from or computes with, each by itself; None if it does
+    anything else."""
+    match operator:
+        case PatternMatcher():
+            return operator
+        case Projection(input) | Filter(input) | Correlator((input,)):
+            return matcher_below(input)
+    return None

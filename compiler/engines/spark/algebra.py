@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
 from neelc.algebra.plan.extended_filter import ExtendedFilter
-from neelc.algebra.plan.network import NetworkPlan
-from neelc.algebra.rules.rule import place_of
+from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan, matcher_below
+from neelc.algebra.rules.rule import Place, place_of
 from neelc.engines.spark.correlations import (
     FOREVER,
     EventRelation,
@@ -35,11 +35,14 @@ from neelc.engines.spark.relations import (
 )
 from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.spark.sequential import (
+    MOMENT,
     SharedMatches,
+    emit_apart,
     emit_extended_filter,
     emit_pattern_matcher,
     emit_shared_matches,
     emit_sharing_matcher,
+    lasting_of,
 )
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Aggregator, Coalesced
@@ -281,6 +284,71 @@ def result_of(plan: NetworkPlan, stage: EventRelation, name: str, as_stream: boo
     return Let(name, SelectColumns(stage.relation, (*items, *times)), "SELECT")
 
 
+# Rules that are the matches of matchers: what each makes of a match, as text over one relation of all.
+
+
+@dataclass(frozen=True)
+class MatchTexts:
+    """What a SELECT makes of a match of the matcher with this number: the `values` of attributes, and the
+    `conditions` under which there is a row."""
+
+    member: int
+    values: Mapping[Place, str]
+    conditions: tuple[str, ...] = ()
+
+    def sql(self, expression: Expr) -> str:
+        def value(node: Expr) -> str | None:
+            return f"({self.values[place_of(node)]})" if isinstance(node, Attribute) else None
+
+        return sql(expression, value)
+
+
+def match_texts(operator: a.Operator, shared: SharedMatches) -> MatchTexts:
+    """What an operator makes of the matches of the matcher below it, see `matcher_below`."""
+    match operator:
+        case a.PatternMatcher():
+            return MatchTexts(shared.members[operator][1].number, shared.measures(operator))
+        case a.Filter(input, condition) | a.Correlator((input,), condition):
+            found = match_texts(input, shared)
+            met = tuple(f"({found.sql(one)})" for one in conjuncts(condition))
+            return replace(found, conditions=(*found.conditions, *met))
+        case a.Projection(input, _, outputs):
+            found = match_texts(input, shared)
+            texts = [found.sql(one.expression) for one in outputs]
+            return replace(found, values=dict(zip(map(place_of, operator.payload), texts, strict=True)))
+    raise AssertionError(f"{type(operator).__name__} takes more than a match")
+
+
+@dataclass(frozen=True)
+class MatcherSetRelations:
+    """The relations of a set of matchers, of which the last has the matches of all; and what each rule makes
+    of those of its own."""
+
+    lets: tuple[Let, ...]
+    texts: Mapping[str, MatchTexts]
+
+
+def matcher_set_relations(
+    plan: MatcherSetPlan, sources: StreamRelations, taken: set[str]
+) -> MatcherSetRelations:
+    """The events of a set, the filter, and the kernel."""
+    first = next(iter(plan.rules.values()))
+    emitting = RelationBuilder(first.unit, first.query.clock, sources, taken, most_matches=first.most_matches)
+    events = plan.filter.matchers[0].input
+    stage = NetworkWriter(emitting, first).stage(events, events.payload)
+    shared = emit_shared_matches(emitting, plan.filter, stage)
+    texts = {name: match_texts(one.root, shared) for name, one in plan.rules.items()}
+    return MatcherSetRelations(tuple(emitting.lets), texts)
+
+
+def times_of_match(plan: NetworkPlan) -> tuple[str, str]:
+    """When a match is valid, as the SELECT of one matcher writes it."""
+    matcher = matcher_below(plan.root)
+    assert matcher is not None, "a rule of a set of matchers"
+    unit, clock = plan.unit, plan.query.clock
+    return as_time(MOMENT, unit, clock), as_time(f"({MOMENT} + {lasting_of(matcher, unit)}L)", unit, clock)
+
+
 @dataclass(frozen=True)
 class NetworkWriter:
     """Writes the operators of a network, but those that are `written` already, and what is `shared`
@@ -335,7 +403,8 @@ class NetworkWriter:
         if len(planned.matchers) == 1:
             few = emit_extended_filter(self.emitting, planned, below)
             return emit_pattern_matcher(self.emitting, operator, plan, few)
-        self.shared[planned] = emit_shared_matches(self.emitting, planned, below)
+        found = emit_shared_matches(self.emitting, planned, below)
+        self.shared[planned] = emit_apart(self.emitting, found)
         return emit_sharing_matcher(self.emitting, operator, self.shared[planned])
 
     def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:

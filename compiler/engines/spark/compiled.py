@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from neelc.algebra.plan.network import NetworkPlan, QueryPlan, with_shared_filters
+from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan, QueryPlan, with_shared_filters
 from neelc.engines.spark.algebra import SharedFilters, algebra_relations
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
@@ -29,6 +29,7 @@ from neelc.engines.spark.rules import (
     combined_columns,
     lone_rows,
     lone_rule,
+    matcher_set_rows,
     rule_set_relations,
 )
 from neelc.engines.spark.scans import (
@@ -152,40 +153,47 @@ def _with_shared_filters(queries: Sequence[WrittenQuery]) -> list[WrittenQuery]:
 def write_rules(
     read: Sequence[WrittenQuery],
     sets: Sequence[RuleSetPlan],
+    matchers: Sequence[MatcherSetPlan],
     alone: Sequence[WrittenQuery],
     most_matches: int | None,
     times: DataType,
+    shares: bool = True,
 ) -> CompiledScript:
-    """Source for the rows of many queries as one table: those that are executed together in `sets`, and those
-    that are executed `alone`. They may read those that are `read`."""
-    both = _with_shared_filters([*read, *alone])
+    """Source for the rows of many queries as one table: those that are executed together in `sets`, or as one
+    of the sets of `matchers`, and those that are executed `alone`. They may read those that are `read`."""
+    both = _with_shared_filters([*read, *alone]) if shares else [*read, *alone]
     read, alone = both[: len(read)], both[len(read) :]
+    matched = [NamedQuery(name, plan.query) for one in matchers for name, plan in one.rules.items()]
     queries = [*(one.named.query for one in both), *(one.events for one in sets)]
+    queries += [one.query for one in matched]
     streams = (stream for query in queries for stream in query.streams)
     writer = _ScriptWriter(False, with_all_derived(streams))
     for one in read:
         writer.add(one, is_last=False)
     names = [writer.add_rules(one, most_matches, times) for one in sets]
+    names += [writer.add_matchers(one, times) for one in matchers]
     names += [writer.add_alone(one, times) for one in alone]
     writer.lets.append(all_rows(names, free("result", writer.taken)))
     relations = Relations(tuple(without_repetitions(writer.lets)))
-    return replace(_rules_script(relations, sets, alone, read, times), reads=writer.reads)
+    return replace(_rules_script(relations, sets, matched, alone, read, times), reads=writer.reads)
 
 
 def _rules_script(
     relations: Relations,
     sets: Sequence[RuleSetPlan],
+    matched: Sequence[NamedQuery],
     alone: Sequence[WrittenQuery],
     read: Sequence[WrittenQuery],
     times: DataType,
 ) -> CompiledScript:
     rules = [NamedQuery(rule.name, rule.query) for one in sets for rule in one.plans]
     strategies = [(rule.name or "", "kernel") for rule in rules]
+    strategies += [(rule.name or "", "algebra") for rule in matched]
     strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
-    named = [*(one.named for one in (*read, *alone)), *rules]
+    named = [*(one.named for one in (*read, *alone)), *rules, *matched]
     return CompiledScript(
         relations,
-        f"{len(rules) + len(alone)} rules",
+        f"{len(rules) + len(matched) + len(alone)} rules",
         combined_columns(times),
         tuple(strategies),
         _functions_called(relations, named),
@@ -243,7 +251,7 @@ def write_streamed_rules(
     relations = Relations(tuple(counted_apart(writer.lets)))
     read = [query for one in alone for query in one.queries[:-1]]
     sets = [] if together is None else [together]
-    return _rules_script(relations, sets, [one.last for one in alone], read, times)
+    return _rules_script(relations, sets, [], [one.last for one in alone], read, times)
 
 
 def _functions_called(relations: Relations, queries: Sequence[NamedQuery]) -> dict[str, Function]:
@@ -331,6 +339,14 @@ class _ScriptWriter:
         self.lets += self._reads(plan.events.streams, plan.events.clock)
         sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
         self.lets += rule_set_relations(plan, sources, self.taken, most_matches, times)
+        return self.lets[-1].name
+
+    def add_matchers(self, plan: MatcherSetPlan, times: DataType) -> str:
+        """Add the relations of rules whose matchers are executed together; gives the name of their rows."""
+        for one in plan.rules.values():
+            self.lets += self._reads(one.query.streams, one.query.clock)
+        sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
+        self.lets += matcher_set_rows(plan, sources, self.taken, times)
         return self.lets[-1].name
 
     def add_streamed_rules(

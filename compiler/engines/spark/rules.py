@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan
+from neelc.algebra.rules.rule import place_of
+from neelc.engines.spark.algebra import MatchTexts, matcher_set_relations, times_of_match
 from neelc.engines.spark.kernel import column_types, in_kernel_order, output_type
-from neelc.engines.spark.relations import Items, Kernel, Let, SelectColumns, Union, Where
+from neelc.engines.spark.relations import Extend, Items, Kernel, Let, SelectColumns, Union, Where
 from neelc.engines.spark.results import MatchRelation
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
 from neelc.ir.node import walk
@@ -22,6 +25,7 @@ from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery, rule_que
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan
 from neelc.runtime.kernels.rules.program import RULE, shape_name, shape_outputs
+from neelc.runtime.kernels.sequential.program import MEMBER
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
 from neelc.scalar.type_of import INTERVALS
 
@@ -86,11 +90,14 @@ def by_rule(texts: Mapping[int, str], otherwise: str) -> str:
     >>> by_rule({0: "a.x", 1: "a.x"}, "NULL")
     'a.x'
     """
+    distinct = set(texts.values())
+    return distinct.pop() if len(distinct) == 1 else _cases(texts, otherwise)
+
+
+def _cases(texts: Mapping[int, str], otherwise: str) -> str:
     numbers: dict[str, list[int]] = {}
     for number, text in texts.items():
         numbers.setdefault(text, []).append(number)
-    if len(numbers) == 1:
-        return next(iter(numbers))
     whens = [f"WHEN {_is_one_of(of)} THEN {text}" for text, of in numbers.items()]
     return f"CASE {' '.join(whens)} ELSE {otherwise} END"
 
@@ -99,6 +106,42 @@ def _is_one_of(numbers: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"{RULE} = {numbers[0]}"
     return f"{RULE} IN ({', '.join(map(str, numbers))})"
+
+
+# Rows of the table, from matches of all rules that have the number of their rule.
+
+
+@dataclass(frozen=True)
+class RuleTexts:
+    """What a rule makes of a match, as texts; without a `condition`, each match is a row."""
+
+    name: str
+    key: str
+    times: tuple[str, str]
+    columns: str
+    condition: str = ""
+
+
+def table_rows(rules: Sequence[RuleTexts], matches: str, taken: set[str]) -> Iterator[Let]:
+    """The relations from the matches of rules to the rows of the table."""
+    conditions = {number: one.condition for number, one in enumerate(rules) if one.condition}
+    if conditions:
+        source = free("complete", taken)
+        condition = _cases(conditions, "TRUE")
+        yield Let(source, Where(matches, condition), "Conditions on complete matches, of each rule.")
+        matches = source
+    names = ", ".join(literal(one.name, STRING) for one in rules)
+    items: Items = (
+        (f"array({names})[{RULE}]", RULE),
+        (_of_each([one.key for one in rules]), "key"),
+        *((_of_each([one.times[n] for one in rules]), name) for n, name in enumerate(MATCH_TIMES)),
+        (_of_each([one.columns for one in rules]), "columns"),
+    )
+    yield Let(free("rows", taken), SelectColumns(matches, items), "What each rule returns.")
+
+
+def _of_each(texts: Sequence[str]) -> str:
+    return by_rule(dict(enumerate(texts)), "NULL")
 
 
 # Sets of rules.
@@ -139,44 +182,23 @@ def rule_set_results(
     times: DataType | None = None,
 ) -> Iterator[Let]:
     """The relations from the matches of a set to the rows of the table."""
-    queries = [rule_query_of(rule.query) for rule in plan.plans]
-    relations = [_matches(plan, number, rule, matched) for number, rule in enumerate(plan.plans)]
-    residual = {
-        number: " AND ".join(f"({relations[number].sql(one)})" for one in rule.planned.residual)
-        for number, rule in enumerate(plan.plans)
-        if rule.planned.residual
-    }
-    if residual:
-        source = free("complete", taken)
-        whens = " ".join(f"WHEN {RULE} = {number} THEN {text}" for number, text in residual.items())
-        condition = f"CASE {whens} ELSE TRUE END"
-        yield Let(source, Where(matched, condition), "Conditions on complete matches, of each rule.")
-        matched = source
-    keys, columns = {}, {}
-    for number, found in enumerate(queries):
-        text = relations[number].sql
-        own = [(output.name, text(output.expression), output.type) for output in found.own]
-        of_key = zip(found.keys, found.key_outputs, strict=True)
-        columns[number] = as_object(own)
-        keys[number] = as_object([(name, text(one.expression), one.type) for name, one in of_key])
-    clock = [
-        by_rule(
-            {
-                number: _as_time(relations[number].sql(output.expression), output.type, times)
-                for number, output in enumerate(found.match.outputs[place] for found in queries)
-            },
-            "NULL",
-        )
-        for place in (-2, -1)
-    ]
-    names = ", ".join(literal(rule.name, STRING) for rule in plan.plans)
-    items: Items = (
-        (f"array({names})[{RULE}]", RULE),
-        (by_rule(keys, "NULL"), "key"),
-        *zip(clock, MATCH_TIMES, strict=True),
-        (by_rule(columns, "NULL"), "columns"),
+    rules = [_rule_texts(plan, number, rule, matched, times) for number, rule in enumerate(plan.plans)]
+    return table_rows(rules, matched, taken)
+
+
+def _rule_texts(
+    plan: RuleSetPlan, number: int, rule: RulePlan, matched: str, times: DataType | None
+) -> RuleTexts:
+    found, text = rule_query_of(rule.query), _matches(plan, number, rule, matched).sql
+    of_key = zip(found.keys, found.key_outputs, strict=True)
+    start, end = (_as_time(text(one.expression), one.type, times) for one in found.match.outputs[-2:])
+    return RuleTexts(
+        rule.name,
+        as_object([(name, text(one.expression), one.type) for name, one in of_key]),
+        (start, end),
+        as_object([(one.name, text(one.expression), one.type) for one in found.own]),
+        " AND ".join(f"({text(one)})" for one in rule.planned.residual),
     )
-    yield Let(free("rows", taken), SelectColumns(matched, items), "What each rule returns.")
 
 
 def _as_time(text: str, kind: DataType, times: DataType | None) -> str:
@@ -213,6 +235,49 @@ def rule_set_schema(plan: RuleSetPlan) -> str:
         fields = [f"{alias(one.name)}: {output_type(one, types)}" for one in outputs if one.name]
         shapes.append(f"{shape_name(shape)} STRUCT<{', '.join(fields)}>")
     return ", ".join([f"{RULE} INT", *shapes, "match_start BIGINT", "match_end BIGINT"])
+
+
+# Sets of matchers.
+
+
+def matcher_set_rows(
+    plan: MatcherSetPlan, sources: StreamRelations, taken: set[str], times: DataType
+) -> Iterator[Let]:
+    """The relations of rules that are the matches of matchers; the last one has their rows."""
+    found = matcher_set_relations(plan, sources, taken)
+    yield from found.lets
+    rules_of: dict[int, list[int]] = {}
+    for number, one in enumerate(found.texts.values()):
+        rules_of.setdefault(one.member, []).append(number)
+    numbered = free("of_rules", taken)
+    items: Items = ((rule_of_member(rules_of), RULE),)
+    yield Let(numbered, Extend(found.lets[-1].name, items), "The rules of each match, by number.")
+    rules = [_matcher_texts(name, one, found.texts[name], times) for name, one in plan.rules.items()]
+    yield from table_rows(rules, numbered, taken)
+
+
+def rule_of_member(rules: Mapping[int, Sequence[int]]) -> str:
+    """The number of a match's rule, by that of its matcher. Equal rules have one matcher, and a row each.
+
+    >>> rule_of_member({0: [0], 1: [1]})
+    'member'
+    >>> rule_of_member({0: [0, 2], 1: [1]})
+    'explode(array(array(0, 2), array(1))[member])'
+    """
+    if all([member] == list(numbers) for member, numbers in rules.items()):
+        return MEMBER
+    arrays = (f"array({', '.join(map(str, numbers))})" for _, numbers in sorted(rules.items()))
+    return f"explode(array({', '.join(arrays)})[{MEMBER}])"
+
+
+def _matcher_texts(name: str, plan: NetworkPlan, texts: MatchTexts, times: DataType) -> RuleTexts:
+    query = plan.query
+    own = [
+        (column.name, texts.values[place_of(attribute)], column.type)
+        for column, attribute in zip(query.columns, query.root.payload, strict=False)
+    ]
+    start, end = (_as_time(text, query.clock.type, times) for text in times_of_match(plan))
+    return RuleTexts(name, as_object([]), (start, end), as_object(own), " AND ".join(texts.conditions))
 
 
 # Rules that are executed alone, and all together.

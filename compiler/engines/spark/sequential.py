@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter, Pivot
 from neelc.algebra.plan.sequential import MOST_SYMBOLS, SequentialPlan, without_spans
-from neelc.algebra.rules.rule import place_of
+from neelc.algebra.rules.rule import Place, place_of
 from neelc.engines.spark.correlations import EventRelation, RelationBuilder, named
 from neelc.engines.spark.relations import Extend, Items, Join, Kernel, SelectColumns, Sorted, Where
 from neelc.ir.algebra import PatternMatcher, instant
@@ -93,7 +93,9 @@ def emit_pattern_matcher(
     plan = replace(plan, program=program)
     kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
-    return _emit_measures(emitting, operator, plan, chunks, matches)
+    if chunks is not None:
+        matches = chunks.matches(emitting, matches)
+    return _emit_measures(emitting, operator, plan, matches)
 
 
 def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str:
@@ -102,33 +104,35 @@ def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str
 
 
 def _emit_measures(
-    emitting: RelationBuilder,
-    operator: PatternMatcher,
-    plan: SequentialPlan,
-    chunks: Chunks | None,
-    matches: str,
+    emitting: RelationBuilder, operator: PatternMatcher, plan: SequentialPlan, matches: str
 ) -> EventRelation:
     """What a matcher gives, computed of the outputs of its program."""
-    if chunks is not None:
-        matches = chunks.matches(emitting, matches)
+    names, lasting = named(operator.payload), lasting_of(operator, emitting.unit)
+    measures = [(text, names[place]) for place, text in _measures(operator, plan.outputs).items()]
+    times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
+    result = emitting.let("matched", SelectColumns(matches, (*measures, *times)), "MEASURES")
+    return EventRelation(result, names, lasting)
+
+
+def lasting_of(operator: PatternMatcher, unit: str) -> int:
+    """How long a match is valid: an instant."""
+    return instant(operator.clock) // LENGTHS[unit]
+
+
+def _measures(operator: PatternMatcher, outputs: Mapping[AtRow, str]) -> dict[Place, str]:
+    """The measures of a match as text, whose values are in the columns `outputs`."""
 
     def taken(node: Expr) -> str | None:
-        """The output of the program for a value of a match."""
         if not isinstance(node, AtRow):
             return None
         known = without_spans(node)
         assert isinstance(known, AtRow)
-        return plan.outputs[known]
+        return outputs[known]
 
-    names = named(operator.payload)
-    lasting = instant(operator.clock) // LENGTHS[emitting.unit]
-    measures = [
-        (sql(measure.expression, taken), names[place_of(attribute)])
+    return {
+        place_of(attribute): sql(measure.expression, taken)
         for measure, attribute in zip(operator.clause.measures, operator.payload, strict=True)
-    ]
-    times = ((MOMENT, "start"), (f"{MOMENT} + {lasting}L", "end"))
-    result = emitting.let("matched", SelectColumns(matches, (*measures, *times)), "MEASURES")
-    return EventRelation(result, names, lasting)
+    }
 
 
 def _order(keys: Sequence[str]) -> str:
@@ -260,8 +264,13 @@ class SharedMatches:
     """The relation with the matches of several matchers, and what there is of each."""
 
     relation: str
-    chunks: Chunks | None
     members: Mapping[PatternMatcher, tuple[SequentialPlan, GroupMember]]
+
+    def measures(self, operator: PatternMatcher) -> dict[Place, str]:
+        """What one of the matchers gives, as text over the columns of the relation."""
+        plan, member = self.members[operator]
+        slots = {name: slot for slot, name in member.outputs}
+        return _measures(operator, {node: slots[name] for node, name in plan.outputs.items()})
 
 
 def emit_shared_matches(
@@ -283,27 +292,36 @@ def emit_shared_matches(
     events = emitting.let("judged", SelectColumns(below.relation, items), comment)
     if chunks is not None:
         events = events if cut else chunks.events(emitting, events)
-        plans = [replace(plan, program=chunks.program(plan.program)) for plan in plans]
         keys = (CHUNK,)
-    group, schema = _group(planned, plans)
+    group, schema = _group(planned, plans, chunks)
     ordered = _ordered(emitting, events, keys)
     kernel = Kernel(ordered, group, schema, emitting.most_matches)
     found = emitting.let("matches", kernel, f"Matches of {len(plans)} matchers, in one pass.")
-    # A shuffle that Spark reuses: without it, the kernel would run once for each matcher.
-    apart = emitting.let("of_matchers", Sorted(found, (MEMBER,), ()), "Those of each matcher together.")
+    if chunks is not None:
+        found = chunks.matches(emitting, found)
     members = [
         GroupMember(number, tuple(zip(_names(one), _names(plan.program), strict=True)))
         for number, (one, plan) in enumerate(zip(group.programs, plans, strict=True))
     ]
     of_each = zip(plans, members, strict=True)
-    return SharedMatches(apart, chunks, dict(zip(planned.matchers, of_each, strict=True)))
+    return SharedMatches(found, dict(zip(planned.matchers, of_each, strict=True)))
+
+
+def emit_apart(emitting: RelationBuilder, shared: SharedMatches) -> SharedMatches:
+    """The same matches, for readers of one matcher each."""
+    # A shuffle that Spark reuses: without it, the kernel would run once for each matcher.
+    by_member = Sorted(shared.relation, (MEMBER,), ())
+    return replace(shared, relation=emitting.let("of_matchers", by_member, "Those of each matcher together."))
 
 
 def _names(program: SequentialProgram) -> list[str]:
-    return [one.name for one in program.outputs]
+    """The outputs of a matcher: not the chunk, which is that of the kernel."""
+    return [one.name for one in program.outputs if one.name != FOUND]
 
 
-def _group(planned: ExtendedFilter, plans: Sequence[SequentialPlan]) -> tuple[SequentialGroup, str]:
+def _group(
+    planned: ExtendedFilter, plans: Sequence[SequentialPlan], chunks: Chunks | None
+) -> tuple[SequentialGroup, str]:
     """The program for all matchers, and the columns of what it finds: outputs of one type are in one column,
     as far as no matcher has several."""
     slots: dict[tuple[str, int], tuple[str, str]] = {}
@@ -316,11 +334,15 @@ def _group(planned: ExtendedFilter, plans: Sequence[SequentialPlan]) -> tuple[Se
             used[type] += 1
             outputs.append(replace(one, name=slot))
         places = tuple(_place(planned, one) for one in plan.bits)
-        programs.append(replace(plan.program, outputs=tuple(outputs), places=places))
-    label = f"{len(plans)} matchers"
+        program = replace(plan.program, outputs=tuple(outputs), places=places)
+        programs.append(program if chunks is None else chunks.program(program))
     fields = [f"{slot} {type}" for (type, _), (slot, _) in slots.items()]
+    columns = [*slots.values()]
+    if chunks is not None:
+        fields.append(f"{FOUND} BIGINT")
+        columns.append((FOUND, CHUNK))
     schema = ", ".join((f"{MEMBER} INT", *fields, f"{MOMENT} BIGINT"))
-    return SequentialGroup(tuple(programs), tuple(slots.values()), label), schema
+    return SequentialGroup(tuple(programs), tuple(columns), f"{len(plans)} matchers"), schema
 
 
 def emit_sharing_matcher(
@@ -330,7 +352,7 @@ def emit_sharing_matcher(
     plan, member = shared.members[operator]
     comment = f"Matches of {operator.clause.pattern}"
     matches = emitting.let("matches", Kernel(shared.relation, member, _schema(plan)), comment)
-    return _emit_measures(emitting, operator, plan, shared.chunks, matches)
+    return _emit_measures(emitting, operator, plan, matches)
 
 
 def _words(planned: ExtendedFilter) -> Iterator[tuple[Definition, ...]]:

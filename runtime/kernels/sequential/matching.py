@@ -220,6 +220,10 @@ class PartialSequences:
         return len(self.instant)
 
     def chosen(self, which: Ints | Bools) -> PartialSequences:
+        if which.dtype == np.bool_:
+            if which.all():
+                return self
+            which = np.flatnonzero(which)  # five columns are taken by it: numbers are faster than a mask
         return PartialSequences(*(getattr(self, one.name)[which] for one in fields(self)))
 
     def times(self, counts: Ints) -> PartialSequences:
@@ -235,6 +239,8 @@ class PartialSequences:
 
 
 def joined(parts: Sequence[PartialSequences]) -> PartialSequences:
+    if len(parts) == 1:
+        return parts[0]
     return PartialSequences(
         *(np.concatenate([getattr(one, f.name) for one in parts]) for f in fields(PartialSequences))
     )
@@ -242,6 +248,10 @@ def joined(parts: Sequence[PartialSequences]) -> PartialSequences:
 
 def pieces(ways: PartialSequences) -> Iterator[PartialSequences]:
     """Not too many at once."""
+    if len(ways) <= MOST_TOGETHER:
+        if len(ways):
+            yield ways
+        return
     for low in range(0, len(ways), MOST_TOGETHER):
         yield ways.chosen(np.arange(low, min(low + MOST_TOGETHER, len(ways))))
 
