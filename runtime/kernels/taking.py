@@ -29,7 +29,7 @@ from neelc.runtime.program import (
     names_of_value,
 )
 from neelc.runtime.values.arithmetic import Array, equal
-from neelc.runtime.values.operations import holds
+from neelc.runtime.values.operations import holds, seen
 
 # The times of all segments on one line, one segment behind the other.
 #
@@ -243,6 +243,13 @@ class Players:
         """For each place: the first end of all events at it or after it. What lies beyond a time, lies beyond
         it from some place on."""
         return self.start if self.end is self.start else np.minimum.accumulate(self.end[::-1])[::-1]
+
+    def among(self, events: int) -> Truths:
+        """For each of so many events, whether it is one of these."""
+        found = self.indexes.get("")
+        if not isinstance(found, np.ndarray):
+            found = self.indexes[""] = np.isin(np.arange(events), self.numbers)
+        return found
 
     @cached_property
     def soonest(self) -> Numbers:
@@ -458,12 +465,7 @@ class Candidates:
             if self.place is not None and self.players.beyond is not None:
                 row, place = _kept(row, place, self.players.beyond[place] <= self.place.end[row])
         for name in self.step.differs:
-            if name in self.frontier.variables:
-                other = self.frontier.variables[name][row]
-                row, place = _kept(row, place, other != self.players.numbers[place])
-            if isinstance(name, str | InnerList) and name in self.frontier.lists:
-                used = contains(self.frontier.lists[name], row, self.players.numbers[place])
-                row, place = _kept(row, place, ~used)
+            row, place = _kept(row, place, _differs(self.frontier, name, row, self.players.numbers[place]))
         for condition in self.joint:
             row, place = _kept(row, place, self._holds(condition, row, place))
         return row, place
@@ -482,6 +484,16 @@ class Candidates:
 
 def _kept(row: Numbers, place: Numbers, which: Truths) -> tuple[Numbers, Numbers]:
     return row[which], place[which]
+
+
+def _differs(frontier: Frontier, name: EventName, row: Numbers, numbers: Numbers) -> Truths:
+    """The rows in which a variable is bound to other events than these."""
+    found = np.ones(len(row), bool)
+    if name in frontier.variables:
+        found &= frontier.variables[name][row] != numbers
+    if isinstance(name, str | InnerList) and name in frontier.lists:
+        found &= ~contains(frontier.lists[name], row, numbers)
+    return found
 
 
 def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Candidates:
@@ -542,20 +554,22 @@ def take(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Iterato
 
 def fits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Truths:
     """The rows whose event of the step's variable is one that the step would bind: a check of rows that came
-    by a step that asks for less."""
-    these = candidates(search, step, frontier)
-    players, numbers = these.players, frontier.variables[step.variable]
-    place = np.minimum(np.searchsorted(players.numbers, numbers), max(0, len(players.numbers) - 1))
-    found = np.zeros(len(frontier), bool)
-    if not len(players.numbers):
-        return found
-    left, right = these.left, these.right
-    if these.order is not None:
-        plain = candidates(search, replace(step, where=()), frontier)
-        left, right = plain.left, plain.right
-    near = (players.numbers[place] == numbers) & (left <= place) & (place < right)
-    row, _ = these.fitting(np.flatnonzero(near), place[near])
-    found[row] = True
+    by a step that asks for less. Nothing is looked up: where the event lies is known."""
+    numbers, players, timeline = frontier.variables[step.variable], search.players(step), search.timeline
+    found: Truths = (numbers >= 0) & players.among(len(search.events.start))[numbers]
+    axes = (timeline.time, timeline.place)
+    for room, axis in zip(rooms(step.bounds, frontier, timeline), axes, strict=True):
+        if room is not None and axis is not None:
+            found &= (axis.start[numbers] >= room.start) & (axis.end[numbers] <= room.end)
+    if step.until:
+        found &= timeline.time.start[numbers] <= limits(search, step, frontier)
+    for name in step.differs:
+        found &= _differs(frontier, name, np.arange(len(frontier)), numbers)
+    row = np.flatnonzero(found)
+    rows = frontier if len(row) == len(frontier) else frontier.take(row)
+    for condition in step.where:
+        if not is_own(condition, step):
+            found[row] &= holds(condition, seen(rows), search.events, len(rows))
     return found
 
 
