@@ -23,6 +23,7 @@ False
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -538,6 +539,10 @@ class MemberNumbers(Amounts):
             return events
         if column.name == self.stream.type_column:
             return float(max(TYPES, self.named))
+        for finer in self.stream.own_columns if column.of else ():
+            if same(finer.name, column.of or ""):
+                # As many values of a level as each of them has finer ones.
+                return math.sqrt(self.distinct(finer, SourcedNumber(events, ASSUMED)).value)
         assumed = distinct(column.type, events)
         least, greatest = self.about("LEAST", column.name), self.about("GREATEST", column.name)
         if least and greatest and is_integer(column.type):
