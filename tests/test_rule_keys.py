@@ -10,6 +10,7 @@ from in_bridge import Way
 from in_rules import rule_plans, set_matches
 from pattern_examples import STREAM, query
 
+from neelc.explain.rules import choice_line
 from neelc.pattern.plan.rule_keys import RulePlan
 from neelc.pattern.plan.rule_sets import RuleSetPlan, rule_sets
 from neelc.runtime.kernels.rules.program import walk_nodes
@@ -188,3 +189,47 @@ def test_a_level_is_no_function_of_another_level() -> None:
     found = {name: one for made in sets for name, one in rows(made, STREETS).items()}
     assert len(sets) == 2
     assert found == {"R0": [(1, 7)], "R1": [(1, 7), (1, 11), (2, 7), (2, 11)]}
+
+
+# What is chosen.
+
+COUNTED = """CREATE STREAM S (ts BIGINT, kind STRING, id BIGINT, n INT)
+  TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY kind
+  WITH STATS (RATE 1000 PER SECOND, EVENTS 1000000, DISTINCT id {ids}, DISTINCT n 50{more});
+"""
+
+
+def chosen(ids: int, window: int, more: str = "") -> str:
+    """What `explain` says about a rule with one more key."""
+    texts = (f"SEQ(A a, B b) WHERE [{keys}] WITHIN {window} SECONDS" for keys in ("id", "id, n"))
+    sets = rule_sets(planned(*texts, head=COUNTED.format(ids=ids, more=more)))
+    (choice,) = (choice for made in sets for choice in made.choices)
+    assert len(sets) == (1 if choice.joins else 2)
+    return choice_line(choice).strip()
+
+
+def test_a_pass_is_saved_where_matches_are_few() -> None:
+    """An event meets one of the other type and of its id in a window: to read events is most of the work."""
+    assert chosen(1000, 10) == (
+        "joins    R1 with [id, n], partitioned by [id]: 1.8x less work is expected than in two passes"
+    )
+
+
+def test_a_rule_stays_where_matches_are_many() -> None:
+    """A thousand of each type and id are in a window."""
+    assert chosen(100, 1000).startswith("stays    R1 with [id, n]: in the pass of [id] 1.")
+
+
+def test_a_rule_stays_where_one_key_has_many_events() -> None:
+    assert chosen(1000, 10, ", MOST FREQUENT id 0.1") == (
+        "stays    R1 with [id, n]: in the pass of [id] one key has 10 % of the events"
+    )
+
+
+@pytest.mark.parametrize(("stats", "share"), [("", 1000**-0.5), (" WITH STATS (DISTINCT city 50)", 1 / 50)])
+def test_how_many_values_a_level_has(stats: str, share: float) -> None:
+    """What the relation says, or else the square root of those of the attribute."""
+    head = PLACES.replace("country STRING)", f"country STRING){stats}")
+    keys = ("level(street, Place.city)", "street")
+    (made,) = rule_sets(planned(*(f"SEQ(A a, B b) WHERE [{key}] WITHIN 9" for key in keys), head=head))
+    assert made.choices[0].share == pytest.approx(share)

@@ -55,7 +55,7 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
         yield f"  key      {keys}"
         streams = ", ".join(stream.name for stream in plan.events.streams)
         yield f"  reads    {streams} once: one shuffle, one sort"
-        yield from map(_choice_line, plan.choices)
+        yield from map(choice_line, plan.choices)
     yield f"  judges   {_judging(plan)}"
     distinct = len({(rule.program, rule.roles) for rule in program.rules})
     if distinct < len(program.rules):
@@ -69,16 +69,16 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
     yield from _group_lines(plan)
 
 
-def _choice_line(choice: KeyChoice) -> str:
+def choice_line(choice: KeyChoice) -> str:
     """Whether rules with a finer key are in the pass of a coarser one.
 
     >>> from dataclasses import replace
     >>> choice = KeyChoice(("Shop",), ("card", "shop"), ("card",), 30.0, 20.0, 0.01)
-    >>> print(_choice_line(choice))
+    >>> print(choice_line(choice))
       joins    Shop with [card, shop], partitioned by [card]: 1.5x less work is expected than in two passes
-    >>> print(_choice_line(replace(choice, together=45.0)))
+    >>> print(choice_line(replace(choice, together=45.0)))
       stays    Shop with [card, shop]: in the pass of [card] 1.5x more work is expected
-    >>> print(_choice_line(replace(choice, share=0.5)))
+    >>> print(choice_line(replace(choice, share=0.5)))
       stays    Shop with [card, shop]: in the pass of [card] one key has 50 % of the events
     """
     rules = f"{_listed(choice.rules)} with [{', '.join(choice.own)}]"

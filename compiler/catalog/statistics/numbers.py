@@ -49,7 +49,7 @@ from neelc.ir.expressions import (
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts
-from neelc.ir.program import Column, Match, Stream
+from neelc.ir.program import Column, LevelColumn, Match, Stream
 from neelc.ir.script import Statistic
 from neelc.ir.types import DATE, LENGTHS, DataType, SimpleType
 from neelc.syntax import expression
@@ -529,10 +529,18 @@ class MemberNumbers(Amounts):
         if found is None:
             events = among
             found = self.stated("DISTINCT", column.name)
+        found = found or self._of_level(column)
         found = found or SourcedNumber(self._assumed_distinct(column, events.value), ASSUMED)
         if found.value > events.value:
             found = SourcedNumber(events.value, weakest(found, events))
         return SourcedNumber(max(1.0, found.value), found.origin)
+
+    def _of_level(self, column: Column) -> SourcedNumber | None:
+        """What is stated about the values of a level, in the relation of its hierarchy."""
+        for one in self.stream.derived:
+            if isinstance(one, LevelColumn) and one.name == column.name:
+                return self.knowledge.number(one.relation, "DISTINCT", None, one.level)
+        return None
 
     def _assumed_distinct(self, column: Column, events: float) -> float:
         if column.name in (self.stream.start, self.stream.end, self.stream.latest):

@@ -23,7 +23,7 @@ from neelc.ir.names import bare, same, written
 from neelc.ir.program import LevelColumn, Match, Stream
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost import ledger as w
-from neelc.pattern.cost.estimate import KernelInput, estimate, key_terms, largest_share
+from neelc.pattern.cost.estimate import KernelInput, estimate, key_terms, largest_share, produced
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -204,16 +204,23 @@ OTHER_SHAPE = 1.0
 
 @dataclass(frozen=True)
 class SearchCost:
-    """How many events the search for the matches of rules looks at, and how many rows it has."""
+    """How many events the search for the matches of rules looks at, how many rows it has, and the work to
+    bring these out."""
 
     tried: float
     rows: float
+    produced: float
 
 
 def _searched(rules: Iterable[RulePlan], statistics: Statistics) -> SearchCost:
-    found = [estimate(_with_equal_levels(rule), statistics, keys=rule.keys) for rule in rules]
-    tried = sum(step.tried for one in found for step in one.steps)
-    return SearchCost(tried, sum(one.rows_produced for one in found))
+    tried = rows = work = 0.0
+    for rule in rules:
+        query = _with_equal_levels(rule)
+        found = estimate(query, statistics, keys=rule.keys)
+        tried += sum(step.tried for step in found.steps)
+        rows += found.rows_produced
+        work += produced(found.rows_produced, CostSetting(Ledger(query, statistics))).work
+    return SearchCost(tried, rows, work)
 
 
 def _with_equal_levels(rule: RulePlan) -> Match:
@@ -299,13 +306,14 @@ def _joined(fine: RulePass, coarse: RulePass, statistics: Statistics) -> RulePas
         moved.append(one)
     inputs = [_of_all(one.rules, statistics) for one in (fine, coarse)]
     others, before, after = (_searched(rules, statistics) for rules in (coarse.rules, fine.rules, moved))
-    rows = others.rows + before.rows
+    results = others.produced + before.produced
+    shapes = (others.rows + before.rows) * OTHER_SHAPE
     choice = KeyChoice(
         tuple(dict.fromkeys(rule.name for rule in fine.rules)),
         tuple(key.name for key in fine.rules[0].keys),
         tuple(key.name for key in coarse.rules[0].keys),
-        inputs[0].work + inputs[1].work + before.tried * CANDIDATE,
-        inputs[0].united(inputs[1]).work + after.tried * CANDIDATE + rows * OTHER_SHAPE,
+        inputs[0].work + inputs[1].work + before.tried * CANDIDATE + results,
+        inputs[0].united(inputs[1]).work + after.tried * CANDIDATE + results + shapes,
         largest_share(moved[0].query, moved[0].keys, statistics),
     )
     return RulePass((*coarse.rules, *moved), (*coarse.choices, *fine.choices, choice))
