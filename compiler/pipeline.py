@@ -40,8 +40,8 @@ from neelc.pattern.cost.choose import FormChoice, choose
 from neelc.pattern.plan.blocks import NoOperatorLeft, UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan, streamed_pattern
 from neelc.pattern.plan.kernel_plan import KernelPlan, kernel_plan
+from neelc.pattern.plan.rule_keys import RulePlan
 from neelc.pattern.plan.rule_sets import (
-    RulePlan,
     RuleSetPlan,
     branches_of,
     rule_sets,

@@ -15,7 +15,8 @@ from neelc.ir.program import Match
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.pattern.plan.plan import Plan
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, rule_sets
+from neelc.pattern.plan.rule_keys import RulePlan
+from neelc.pattern.plan.rule_sets import RuleSetPlan, rule_sets
 from neelc.runtime.kernels.rules.kernel import rules_kernel
 from neelc.runtime.kernels.rules.program import BITS, RuleSet, word_name
 from neelc.runtime.program import PatternProgram, VariableOutput

@@ -4,7 +4,7 @@
     PYTHONPATH=tests python -m rules_fuzz --sets 10000 --seed 1
 
 A set has random queries and variants of them, which have parts in common: with a negation less, another
-window, another order, or without an event.
+window, another order, without an event, or with keys that are finer and coarser, also by a hierarchy.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ from in_kernel import as_bindings, planned_for
 from in_rules import set_matches
 
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Literal, conjoin, conjuncts, names_in
+from neelc.ir.expressions import Literal, SameAttributes, conjoin, conjuncts, names_in
+from neelc.ir.names import written
 from neelc.ir.node import transform
 from neelc.ir.patterns import Pattern, all_parts, declared, targets
-from neelc.ir.program import Match
+from neelc.ir.program import Column, LevelColumn, Match, Stream
 from neelc.ir.script import SelectionStrategy
+from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import partition_keys
+from neelc.pattern.plan import rule_keys
 from neelc.pattern.plan import rule_sets as plans
 from neelc.pattern.plan.blocks import UnsupportedQuery
-from neelc.pattern.plan.rule_sets import RulePlan
+from neelc.pattern.plan.rule_keys import RulePlan
 from neelc.runtime.kernels.rules import judging
 from neelc.runtime.reference import LimitReached, Tables, candidates, matches
 
@@ -47,7 +50,8 @@ def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
     rules = list(planned_rules(found, random, seen))[: random.randint(2, 12)]
     if len(rules) < 2:
         return
-    for place, tables in enumerate(found[0].tables[:2]):
+    for place, events in enumerate(found[0].tables[:2]):
+        tables = {**events, LEVELS.name: levels(random)}
         expected = {rule.name: answer(rule.query, tables) for rule in rules}
         known = [rule for rule in rules if expected[rule.name] is not None]
         if len(known) < 2:
@@ -56,10 +60,14 @@ def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
         with (
             patch.object(judging, "RANKED", random.choice([1, 3, 24])),
             patch.object(plans, "JUDGED_BY_SPARK", random.choice([0, 62])),
+            patch.object(rule_keys, "CANDIDATE", random.choice([0.0, 0.0, rule_keys.CANDIDATE])),
         ):
             sets = plans.rule_sets(known)
             together = {name: rows for one in sets for name, rows in set_matches(one, tables, how).items()}
         trees = [tree for one in sets for tree in one.program.trees]
+        joined = [choice for one in sets for choice in one.choices if choice.joins]
+        seen["passes joined"] += len(joined)
+        seen["passes joined by a level"] += any(LEVEL in choice.coarser for choice in joined)
         seen["trees"] += len(trees)
         seen["rules in trees"] += sum(len(tree.members) for tree in trees)
         seen["tests of values"] += sum(len(role.tests) for one in sets for role in one.program.roles)
@@ -119,6 +127,35 @@ def variants(query: Match, random: Random) -> Iterator[Match]:
         assert isinstance(width.value, int)
         narrow = replace(query.within, count=replace(width, value=max(1, width.value // 2)))
         yield replace(query, within=narrow)
+    if random.random() < 0.5:
+        yield from (keyed(query, names) for names in random.sample(KEYS, 3))
+
+
+# The same pattern with several keys, one of which may be a level of another.
+
+LEVEL = "level of id"
+LEVELS = Stream("Levels", (Column("id", BIGINT), Column("level", BIGINT)), "")
+KEYS = (("id",), ("id", "x"), (LEVEL,), (LEVEL, "x"), ("x",))
+
+
+def levels(random: Random) -> list[dict[str, object]]:
+    """A level of some ids; of others it is not known."""
+    values = random.choices([1, 2, None], k=6)
+    return [{"id": id, "level": value} for id, value in enumerate(values) if random.random() < 0.9]
+
+
+def keyed(query: Match, names: tuple[str, ...]) -> Match:
+    """The query with more attributes that are equal on all events."""
+    where = conjoin([*conjuncts(query.pattern.where), SameAttributes(tuple(map(written, names)))])
+    found = replace(query, pattern=replace(query.pattern, where=where))
+    if LEVEL not in names:
+        return found
+    column, derived = Column(LEVEL, BIGINT, "id"), LevelColumn(LEVEL, "id", "H", LEVELS, "id", "level")
+    streams = (
+        replace(one, columns=(*one.columns, column), derived=(*one.derived, derived)) for one in query.streams
+    )
+    types = (replace(one, columns=(*one.columns, column)) for one in query.types)
+    return replace(found, streams=tuple(streams), types=tuple(types))
 
 
 def without(query: Match, part: Pattern) -> Match:

@@ -30,7 +30,8 @@ from stream_fuzz import drawn
 from neelc.pattern.plan import rule_sets as plans
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import streamed_pattern
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan
+from neelc.pattern.plan.rule_keys import RulePlan
+from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.pattern_stream import PatternStream
 from neelc.runtime.kernels.rules import judging
 from neelc.runtime.reference import LimitReached, Tables, candidates

@@ -21,7 +21,8 @@ from neelc.engines.spark.python_source import classes_in_source, source_of
 from neelc.ir import patterns as p
 from neelc.ir.node import Node, transform
 from neelc.pattern.plan.rule_containment import contained_rules
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan, branches_of, rule_sets
+from neelc.pattern.plan.rule_keys import RulePlan
+from neelc.pattern.plan.rule_sets import RuleSetPlan, branches_of, rule_sets
 from neelc.runtime.columns import Columns
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels.rules.judging import RoleLookup, role_pairs

@@ -12,6 +12,7 @@ from neelc.catalog.inputs import aligned
 from neelc.errors import NeelError, as_record
 from neelc.explain import words as numbers
 from neelc.pattern.plan.rule_containment import contained_rules
+from neelc.pattern.plan.rule_keys import KeyChoice
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number, walk_nodes
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
@@ -58,6 +59,7 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
         yield f"  key      {keys}"
         streams = ", ".join(stream.name for stream in plan.events.streams)
         yield f"  reads    {streams} once: one shuffle, one sort"
+        yield from map(choice_line, plan.choices)
     yield f"  judges   {_judging(plan)}"
     distinct = len({(rule.program, rule.roles) for rule in program.rules})
     if distinct < len(program.rules):
@@ -79,6 +81,30 @@ def _matcher_lines(number: int, plan: MatcherSetPlan) -> Iterator[str]:
     yield f"  shares   {len(plan.filter.matchers)} matchers behind one extended filter, in one kernel"
     if equal:
         yield f"  equal    {_counted(equal, 'rule has', 'rules have')} the matcher of another: it runs once"
+
+
+def choice_line(choice: KeyChoice) -> str:
+    """Whether rules with a finer key are in the pass of a coarser one.
+
+    >>> from dataclasses import replace
+    >>> choice = KeyChoice(("Shop",), ("card", "shop"), ("card",), 30.0, 20.0, 0.01)
+    >>> print(choice_line(choice))
+      joins    Shop with [card, shop], partitioned by [card]: 1.5x less work is expected than in two passes
+    >>> print(choice_line(replace(choice, together=45.0)))
+      stays    Shop with [card, shop]: in the pass of [card] 1.5x more work is expected
+    >>> print(choice_line(replace(choice, share=0.5)))
+      stays    Shop with [card, shop]: in the pass of [card] one key has 50 % of the events
+    """
+    rules = f"{_listed(choice.rules)} with [{', '.join(choice.own)}]"
+    coarser = f"[{', '.join(choice.coarser)}]"
+    if choice.joins:
+        saved = f"{choice.apart / choice.together:.1f}x less work is expected"
+        return f"  joins    {rules}, partitioned by {coarser}: {saved} than in two passes"
+    if choice.is_crowded:
+        why = f"one key has {100 * choice.share:.0f} % of the events"
+    else:
+        why = f"{choice.together / choice.apart:.1f}x more work is expected"
+    return f"  stays    {rules}: in the pass of {coarser} {why}"
 
 
 def _group_lines(plan: RuleSetPlan) -> Iterator[str]:
@@ -262,6 +288,17 @@ def _matcher_record(plan: MatcherSetPlan) -> dict[str, object]:
     return {"rules": list(plan.names), "matchers": len(plan.filter.matchers)}
 
 
+def _choice_record(choice: KeyChoice) -> dict[str, object]:
+    return {
+        "rules": list(choice.rules),
+        "key": list(choice.own),
+        "coarser": list(choice.coarser),
+        "joins": choice.joins,
+        "work": choice.together,
+        "work_apart": choice.apart,
+    }
+
+
 def _set_record(plan: RuleSetPlan) -> dict[str, object]:
     shared = []
     for tree in plan.program.trees:
@@ -272,6 +309,7 @@ def _set_record(plan: RuleSetPlan) -> dict[str, object]:
         "rules": list(dict.fromkeys(plan.names)),
         "key": [key.name for key in plan.keys],
         "streams": [stream.name for stream in plan.events.streams],
+        "finer": [_choice_record(choice) for choice in plan.choices],
         "conditions": len(plan.program.roles),
         "shared": shared,
     }

@@ -472,12 +472,7 @@ class Candidates:
             if self.place is not None and self.players.beyond is not None:
                 row, place = _kept(row, place, self.players.beyond[place] <= self.place.end[row])
         for name in self.step.differs:
-            if name in self.frontier.variables:
-                other = self.frontier.variables[name][row]
-                row, place = _kept(row, place, other != self.players.numbers[place])
-            if isinstance(name, str | InnerList) and name in self.frontier.lists:
-                used = contains(self.frontier.lists[name], row, self.players.numbers[place])
-                row, place = _kept(row, place, ~used)
+            row, place = _kept(row, place, _differs(self.frontier, name, row, self.players.numbers[place]))
         for condition in self.joint:
             row, place = _kept(row, place, self._holds(condition, row, place))
         return row, place
@@ -496,6 +491,16 @@ class Candidates:
 
 def _kept(row: Numbers, place: Numbers, which: Truths) -> tuple[Numbers, Numbers]:
     return row[which], place[which]
+
+
+def _differs(frontier: Frontier, name: EventName, row: Numbers, numbers: Numbers) -> Truths:
+    """The rows in which a variable is bound to other events than these."""
+    found = np.ones(len(row), bool)
+    if name in frontier.variables:
+        found &= frontier.variables[name][row] != numbers
+    if isinstance(name, str | InnerList) and name in frontier.lists:
+        found &= ~contains(frontier.lists[name], row, numbers)
+    return found
 
 
 def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Candidates:
@@ -573,21 +578,15 @@ def fits(
             found &= _inside(numbers, search.timeline.place, place)
     if step.until:
         found &= search.timeline.time.start[numbers] <= limits(search, step, frontier)
+    for name in step.differs:
+        found &= _differs(frontier, name, np.arange(len(frontier)), numbers)
     met = set[Value]() if known is None else set(known.where)
     joint = [one for one in step.where if not is_own(one, step) and one not in met]
-    if not (joint or step.differs):
-        return found
-    row = np.flatnonzero(found)
-    rows = frontier.take(row)
-    differs = np.ones(len(row), bool)
-    for name in step.differs:
-        if name in rows.variables:
-            differs &= rows.variables[name] != numbers[row]
-        if isinstance(name, str | InnerList) and name in rows.lists:
-            differs &= ~contains(rows.lists[name], np.arange(len(row)), numbers[row])
-    for condition in joint:
-        differs &= holds(condition, seen(rows), search.events, len(rows))
-    found[row] = differs
+    if joint:
+        row = np.flatnonzero(found)
+        rows = frontier.take(row)
+        for condition in joint:
+            found[row] &= holds(condition, seen(rows), search.events, len(rows))
     return found
 
 

@@ -319,3 +319,52 @@ def test_rows_are_kept_until_the_end(spark: Any, bank: Any) -> None:
 def test_without_sharing(spark: Any, bank: Any) -> None:
     together = texts(neelc.rules(spark, RULES, Bank=bank).df)
     assert texts(neelc.rules(spark, RULES, share=False, Bank=bank).df) == together
+
+
+# Rules of a finer key in the pass of a coarser one.
+
+
+def test_a_rule_with_one_more_key_shows_its_own_key(spark: Any, bank: Any) -> None:
+    text = "PATTERN SEQ(Login l, Transfer t) WHERE [{}] WITHIN 1 HOUR RETURN t.amount"
+    rules = {"accounts": text.format("account"), "devices": text.format("account, device")}
+    found = neelc.rules(spark, rules, Bank=bank)
+    assert len(found.compiled.sets) == 1
+    assert "joins    devices with [account, device], partitioned by [account]" in found.explain()
+    assert texts(found.df) == [
+        ("accounts", '{"account":"a"}', 0, 60, '{"t_amount":1500.0}'),
+        ("accounts", '{"account":"a"}', 0, 70, '{"t_amount":10.0}'),
+        ("devices", '{"account":"a","device":7}', 0, 60, '{"t_amount":1500.0}'),
+    ]
+
+
+PLACES = """CREATE RELATION Places (street STRING, city STRING);
+CREATE STREAM Reports (ts BIGINT, kind STRING, street STRING) TIMESTAMP BY ts UNIT SECONDS TYPE BY kind;
+CREATE HIERARCHY Place (street, city) FROM Places;"""
+
+
+def test_streets_run_in_the_pass_of_their_cities(spark: Any) -> None:
+    """Nobody knows where Gasse is, nor the one without a name: that is no city."""
+    reports = [(1, "A", "Rue"), (2, "A", "Quai"), (3, "A", "Gasse"), (4, "A", None)]
+    reports += [(5, "B", "Rue"), (6, "B", "Gasse"), (7, "B", None)]
+    text = "PATTERN SEQ(A a, B b) WHERE [{}] WITHIN 9 SECONDS RETURN b.street"
+    rules = {
+        "places": PLACES,
+        "cities": text.format("level(street, Place.city)"),
+        "streets": text.format("street"),
+    }
+    found = neelc.rules(
+        spark,
+        rules,
+        Reports=spark.createDataFrame(reports, "ts BIGINT, kind STRING, street STRING"),
+        Places=spark.createDataFrame(
+            [("Rue", "Paris"), ("Quai", "Paris"), ("Via", None)], "street STRING, city STRING"
+        ),
+    )
+    assert len(found.compiled.sets) == 1
+    city = '{"city of street in Place":"Paris"}'
+    assert texts(found.df) == [
+        ("cities", city, 1, 5, '{"b_street":"Rue"}'),
+        ("cities", city, 2, 5, '{"b_street":"Rue"}'),
+        ("streets", '{"street":"Gasse"}', 3, 6, '{"b_street":"Gasse"}'),
+        ("streets", '{"street":"Rue"}', 1, 5, '{"b_street":"Rue"}'),
+    ]

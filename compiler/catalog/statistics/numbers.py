@@ -23,6 +23,7 @@ False
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +49,7 @@ from neelc.ir.expressions import (
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts
-from neelc.ir.program import Column, Match, Stream
+from neelc.ir.program import Column, LevelColumn, Match, Stream
 from neelc.ir.script import Statistic
 from neelc.ir.types import DATE, LENGTHS, DataType, SimpleType
 from neelc.syntax import expression
@@ -528,16 +529,28 @@ class MemberNumbers(Amounts):
         if found is None:
             events = among
             found = self.stated("DISTINCT", column.name)
+        found = found or self._of_level(column)
         found = found or SourcedNumber(self._assumed_distinct(column, events.value), ASSUMED)
         if found.value > events.value:
             found = SourcedNumber(events.value, weakest(found, events))
         return SourcedNumber(max(1.0, found.value), found.origin)
+
+    def _of_level(self, column: Column) -> SourcedNumber | None:
+        """What is stated about the values of a level, in the relation of its hierarchy."""
+        for one in self.stream.derived:
+            if isinstance(one, LevelColumn) and one.name == column.name:
+                return self.knowledge.number(one.relation, "DISTINCT", None, one.level)
+        return None
 
     def _assumed_distinct(self, column: Column, events: float) -> float:
         if column.name in (self.stream.start, self.stream.end, self.stream.latest):
             return events
         if column.name == self.stream.type_column:
             return float(max(TYPES, self.named))
+        for finer in self.stream.own_columns if column.of else ():
+            if same(finer.name, column.of or ""):
+                # As many values of a level as each of them has finer ones.
+                return math.sqrt(self.distinct(finer, SourcedNumber(events, ASSUMED)).value)
         assumed = distinct(column.type, events)
         least, greatest = self.about("LEAST", column.name), self.about("GREATEST", column.name)
         if least and greatest and is_integer(column.type):

@@ -23,7 +23,8 @@ from neelc.ir.program import Column, OutputColumn
 from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, Map, SimpleType
 from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery, rule_query_of
 from neelc.pattern.plan.plan_to_program import may_be_absent
-from neelc.pattern.plan.rule_sets import RulePlan, RuleSetPlan
+from neelc.pattern.plan.rule_keys import RulePlan
+from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RULE, shape_name, shape_outputs
 from neelc.runtime.kernels.sequential.program import MEMBER
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type

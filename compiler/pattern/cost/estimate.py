@@ -246,13 +246,18 @@ def is_skewed(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> bo
     >>> [is_skewed(match, partition_keys(match), statistics) for statistics in (Statistics(), *declared)]
     [False, False, True]
     """
+    return bool(keys) and largest_share(query, keys, statistics) > MOST_SHARE
+
+
+def largest_share(query: Match, keys: tuple[Key, ...], statistics: Statistics) -> float:
+    """The share of the events that have the commonest key, or more; all of them, without a key."""
     ledger = Ledger(query, statistics)
     shares = []
     for key in keys:
         terms = [without_casts(term) for _, term in key.terms]
         attributes = [term for term in terms if isinstance(term, Attribute)]
         shares.append(max((ledger.most_frequent(*term_of(term)) for term in attributes), default=0.0))
-    return bool(shares) and min(shares) > MOST_SHARE
+    return min(shares, default=1.0)
 
 
 # The attributes by which the events of a query are brought together.

@@ -8,7 +8,7 @@ from functools import cached_property
 from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Attribute, EventRef, EveryElement, Expr, InnerVariable, ListElement, Variable
-from neelc.ir.names import quote
+from neelc.ir.names import bare, quote
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import Event, Repeat
 from neelc.ir.program import EventType, Match, Member, Stream
@@ -138,8 +138,8 @@ def subject(event: EventRef) -> str:
 
 
 def term_of(attribute: Attribute) -> tuple[str, str]:
-    """The variable and the attribute's name."""
-    return subject(attribute.event), attribute.name
+    """The variable and the attribute's bare name."""
+    return subject(attribute.event), bare(attribute.name)
 
 
 # A line of a breakdown.

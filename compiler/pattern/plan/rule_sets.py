@@ -33,16 +33,22 @@ from neelc.ir.patterns import Or, targets
 from neelc.ir.program import EventType, Match, with_all_derived
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import VOID
-from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import truth
-from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.blocks import renamed as with_variable
 from neelc.pattern.plan.canonical import canonical_program
 from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBERED, PLAIN, RESERVED, EventColumn, wish
 from neelc.pattern.plan.emission import streamed_pattern
-from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, kernel_plan
+from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn
 from neelc.pattern.plan.plan import Role
+from neelc.pattern.plan.rule_keys import (
+    KeyChoice,
+    RulePlan,
+    joined_passes,
+    key_signature,
+    pass_signature,
+    planned_by,
+)
 from neelc.pattern.plan.rule_orders import rule_orders
 from neelc.pattern.plan.rule_trees import RuleSteps, rule_trees
 from neelc.pattern.plan.strategies import WINDOWS
@@ -80,24 +86,6 @@ JUDGED_BY_SPARK = BITS
 
 
 @dataclass(frozen=True)
-class RulePlan:
-    """A rule and how the kernel finds its matches if it is partitioned by `keys`. `chunked`: few keys have
-    most of its events. A rule that is an OR may be several of these, one for each `branch`, from 1 on."""
-
-    name: str
-    query: Match
-    planned: KernelPlan
-    keys: tuple[Key, ...] = ()
-    chunked: bool = False
-    branch: int = 0
-
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"{self.name} (branch {self.branch})" if self.branch else self.name
-
-
-@dataclass(frozen=True)
 class RulePart:
     """The rules of a set over streams that have one key. The events that are read for them come in rows of
     their own: no other rule of the set reads these. `everything`: events without a role count, too. Rows that
@@ -116,7 +104,7 @@ class RuleSetPlan:
     the worker tests values of columns; else Spark judges all conditions on single events. `sharing` are the
     groups that the plan finder has made of the rules; `role_texts` are what explanations call the roles of
     the program. Over streams without end, what is read has `parts`, and `timings` say of each rule when its
-    matches are sure."""
+    matches are sure. `choices`: which rules have a finer key than the set, or could be in another set."""
 
     events: Match
     unit: str
@@ -130,6 +118,7 @@ class RuleSetPlan:
     sharing: Sharing = field(default_factory=lambda: Sharing(()))
     parts: tuple[RulePart, ...] = ()
     timings: tuple[RuleTiming, ...] = ()
+    choices: tuple[KeyChoice, ...] = ()
 
     @property
     def streamed(self) -> StreamedRules:
@@ -217,14 +206,15 @@ def why_alone(plan: KernelPlan) -> str | None:
 def rule_sets(
     rules: Sequence[RulePlan], shares: bool = True, statistics: Statistics | None = None
 ) -> list[RuleSetPlan]:
-    """The rules in sets: those with the same key, unit of time and clock; those that look at all events of
-    their streams only with others that look at the same. With `shares`, steps that rules have in common are
-    taken once."""
+    """The rules in sets: those with the same key, unit of time and clock, and those whose key is finer, where
+    that pays; those that look at all events of their streams only with others that look at the same. With
+    `shares`, steps that rules have in common are taken once."""
     groups: dict[object, list[RulePlan]] = {}
     for rule in rules:
-        groups.setdefault(_signature(rule), []).append(rule)
+        groups.setdefault(pass_signature(rule), []).append(rule)
     known = statistics or Statistics()
-    return [_made(group, shares, known) for group in groups.values()]
+    passes = joined_passes(groups.values(), known)
+    return [replace(_made(one.rules, shares, known), choices=one.choices) for one in passes]
 
 
 def streamed_rule_set(
@@ -237,7 +227,7 @@ def streamed_rule_set(
     for rule in rules:
         # What keeps nothing needs no key to be spread over buckets.
         is_free = not rule.planned.keys and streamed_pattern(rule.planned).single
-        groups.setdefault((_signature(rule), is_free), []).append(rule)
+        groups.setdefault((pass_signature(rule), is_free), []).append(rule)
     known = statistics or Statistics()
     ordered = [_ordered(group, known) if shares else (group, Sharing(())) for group in groups.values()]
     made = _RuleSetMaker([group for group, _ in ordered], shares, known, streaming=True).made()
@@ -274,29 +264,11 @@ def _ordered(rules: Sequence[RulePlan], statistics: Statistics) -> tuple[list[Ru
 
 def reordered(rule: RulePlan, first: tuple[str, ...]) -> RulePlan:
     """A rule that takes the events of some variables first. If the kernel cannot, it stays as it is."""
-    try:
-        planned = kernel_plan(rule.query, rule.keys, rule.planned.plan.unit, first=first)
-    except UnsupportedQuery:
+    found = planned_by(rule, rule.keys, first)
+    if found is None:
         return rule
-    program = replace(planned.program, keys=rule.planned.program.keys, chunk=rule.planned.program.chunk)
-    return replace(rule, planned=replace(planned, program=program))
-
-
-def _signature(rule: RulePlan) -> object:
-    """What rules of one set have in common."""
-    planned, query = rule.planned, rule.query
-    keys = tuple(sorted(map(_key_signature, planned.keys), key=str))
-    everything = planned.program.everything
-    streams = frozenset(stream.name for stream in query.streams) if everything else None
-    windowless = planned.program.reach is None
-    # Without a key, time is cut into chunks: only where there is a window.
-    return planned.plan.unit, query.clock, keys, everything, streams, windowless and not keys
-
-
-def _key_signature(key: KeyColumn) -> tuple[object, ...]:
-    if len(key.terms) == 1:
-        return key.type, key.terms[0][0]
-    return key.type, frozenset(key.terms)
+    program = replace(found.planned.program, keys=rule.planned.program.keys, chunk=rule.planned.program.chunk)
+    return replace(found, planned=replace(found.planned, program=program))
 
 
 @dataclass
@@ -423,10 +395,10 @@ class _RuleSetMaker:
         """The columns that the rules of a part are partitioned by, in one order."""
         first = rules[0]
         keys = []
-        for key in sorted(first.planned.keys, key=lambda one: str(_key_signature(one))):
+        for key in sorted(first.planned.keys, key=lambda one: str(key_signature(one))):
             terms: dict[Expr, tuple[str, ...]] = {}
             for rule in rules:
-                same = next(k for k in rule.planned.keys if _key_signature(k) == _key_signature(key))
+                same = next(k for k in rule.planned.keys if key_signature(k) == key_signature(key))
                 for term, types in same.terms:
                     names = (self._type(name, rule.query) for name in types)
                     terms[term] = tuple(dict.fromkeys((*terms.get(term, ()), *names)))

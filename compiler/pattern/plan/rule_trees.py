@@ -25,7 +25,9 @@ from neelc.runtime.kernels.rules.program import (
 from neelc.runtime.program import (
     Absent,
     AnyBound,
+    Apply,
     Choose,
+    ColumnValue,
     EachElement,
     EventName,
     EventPick,
@@ -242,7 +244,17 @@ def _covers(wide: KernelStep, narrow: Take[Value]) -> bool:
         return False
     if wide.pick != EventPick.ALL or narrow.pick != EventPick.ALL:
         return False
-    return _asks_less(wide, narrow)
+    more = set(narrow.where) - set(wide.where)
+    return not any(map(is_equation, more)) and _asks_less(wide, narrow)
+
+
+def is_equation(condition: Value) -> bool:
+    """Whether a condition says that columns of two events are equal. The kernel finds events by that, so a
+    step that has one more is cheaper than a check of the rows of another: measured for decision 0137."""
+    match condition:
+        case Apply("=" | "agrees", (ColumnValue(one), ColumnValue(other))):
+            return one != other
+    return False
 
 
 def _asks_less(wide: Take[Value], narrow: Take[Value]) -> bool:
