@@ -19,16 +19,13 @@ from unittest.mock import patch
 from answers import MAX_CANDIDATES
 from fuzz_runner import fuzz
 from generate.rewritable import Sample, sample
+from generate.variants import variants
 from in_bridge import way
 from in_kernel import as_bindings, planned_for
 from in_rules import set_matches
 
-from neelc.ir import patterns as p
-from neelc.ir.expressions import Literal, conjoin, conjuncts, names_in
-from neelc.ir.node import transform
-from neelc.ir.patterns import Pattern, all_parts, declared, targets
+from neelc.ir.patterns import targets
 from neelc.ir.program import Match
-from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan import rule_sets as plans
 from neelc.pattern.plan.blocks import UnsupportedQuery
@@ -98,44 +95,6 @@ def shuffled(rule: RulePlan, random: Random) -> RulePlan:
     """The rule, taking some of its events first, in any order."""
     names = list(targets(rule.query.pattern))
     return plans.reordered(rule, tuple(random.sample(names, random.randint(1, len(names)))))
-
-
-def variants(query: Match, random: Random) -> Iterator[Match]:
-    """The query, and some that have much in common with it."""
-    yield query
-    negations = [part for part in all_parts(query.pattern) if isinstance(part, p.Not)]
-    for negation in negations:
-        yield without(query, negation)
-    if isinstance(query.pattern, p.Seq | p.And):
-        events = [part for part in query.pattern.parts if isinstance(part, p.Event)]
-        if len(events) > 1 and len(events) < len(query.pattern.parts) + 1:
-            yield without(query, random.choice(events))
-        is_free = query.strategy == SelectionStrategy.ANY_MATCH
-        if isinstance(query.pattern, p.Seq) and not negations and is_free:
-            whole = query.pattern
-            yield replace(query, pattern=p.And(whole.parts, within=whole.within, where=whole.where))
-    if query.within is not None and isinstance(query.within.count, Literal):
-        width = query.within.count
-        assert isinstance(width.value, int)
-        narrow = replace(query.within, count=replace(width, value=max(1, width.value // 2)))
-        yield replace(query, within=narrow)
-
-
-def without(query: Match, part: Pattern) -> Match:
-    """The query without a part, and without the conditions that name what it declares."""
-    gone = set(declared(part))
-
-    def change(node: object) -> object:
-        if isinstance(node, p.Seq | p.And) and part in node.parts and len(node.parts) > 1:
-            node = replace(node, parts=tuple(one for one in node.parts if one is not part))
-        if isinstance(node, Pattern) and node.where is not None:
-            kept = [one for one in conjuncts(node.where) if not gone & set(names_in(one))]
-            node = replace(node, where=conjoin(kept))
-        return node
-
-    changed = transform(query.pattern, change)  # type: ignore[arg-type]
-    assert isinstance(changed, Pattern)
-    return replace(query, pattern=changed)
 
 
 if __name__ == "__main__":
