@@ -40,7 +40,8 @@ from neelc.explain.analysis import AnalysedQuery, analysed, analysis_json, analy
 from neelc.explain.rules import MeasuredSharing, rules_record, rules_text
 from neelc.files import CallError
 from neelc.pattern.cost.gathering import StreamCounts, query_name, questions
-from neelc.pipeline import CompiledRules, analyse_query, compile_rules
+from neelc.pipeline import analyse_query
+from neelc.rules_pipeline import CompiledRules, compile_rules
 
 if TYPE_CHECKING:
     from neelc.catalog.inputs import Inputs

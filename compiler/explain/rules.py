@@ -16,7 +16,7 @@ from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number,
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
 
 if TYPE_CHECKING:
-    from neelc.pipeline import CompiledRules
+    from neelc.rules_pipeline import CompiledRules
 
 SHOWN = 6
 """How many names are listed before the rest is counted."""
