@@ -92,10 +92,13 @@ def late_events(streams: Iterable[Stream], tables: Mapping[str, Sequence[Row]], 
 
 def write_batches(spark: Any, stream: Stream, rows: Sequence[Row], how: Replay, directory: Path) -> None:
     """The events of a stream as files, one for each micro-batch, and one more with the event that comes
-    last."""
+    last. It comes last in all streams, even in those with few events: after a restart Spark does not know how
+    far each of them had come, and the watermark of all would stay where it is."""
     last: dict[str, object] = {column.name: None for column in stream.columns}
     last |= {name: FAR * units_in_millisecond(stream) for name in (stream.start, stream.end) if name}
-    batches: list[list[Row]] = [*micro_batches(stream, rows, how), [last]]
+    batches: list[list[Row]] = micro_batches(stream, rows, how)
+    batches += [[] for _ in range(how.batches - len(batches))]
+    batches.append([last])
     table = frame_of(spark, stream, [row for batch in batches for row in batch]).toArrow()
     begin = 0
     for number, batch in enumerate(batches):

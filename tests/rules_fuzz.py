@@ -19,17 +19,15 @@ from unittest.mock import patch
 from answers import MAX_CANDIDATES
 from fuzz_runner import fuzz
 from generate.rewritable import Sample, sample
+from generate.variants import variants
 from in_bridge import way
 from in_kernel import as_bindings, planned_for
 from in_rules import set_matches
 
-from neelc.ir import patterns as p
-from neelc.ir.expressions import Literal, SameAttributes, conjoin, conjuncts, names_in
+from neelc.ir.expressions import SameAttributes, conjoin, conjuncts
 from neelc.ir.names import written
-from neelc.ir.node import transform
-from neelc.ir.patterns import Pattern, all_parts, declared, targets
+from neelc.ir.patterns import targets
 from neelc.ir.program import Column, LevelColumn, Match, Stream
-from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import BIGINT
 from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan import rule_keys
@@ -91,7 +89,7 @@ def answer(query: Match, tables: Tables) -> Counter[object] | None:
 
 def planned_rules(found: Sequence[Sample], random: Random, seen: Counter[str]) -> Iterator[RulePlan]:
     """Queries and their variants, in any order, as far as the kernel finds their matches."""
-    queries = [query for one in found for query in variants(replace(one.match, outputs=()), random)]
+    queries = [query for one in found for query in with_keys(replace(one.match, outputs=()), random)]
     random.shuffle(queries)
     for number, query in enumerate(queries):
         try:
@@ -108,25 +106,9 @@ def shuffled(rule: RulePlan, random: Random) -> RulePlan:
     return plans.reordered(rule, tuple(random.sample(names, random.randint(1, len(names)))))
 
 
-def variants(query: Match, random: Random) -> Iterator[Match]:
-    """The query, and some that have much in common with it."""
-    yield query
-    negations = [part for part in all_parts(query.pattern) if isinstance(part, p.Not)]
-    for negation in negations:
-        yield without(query, negation)
-    if isinstance(query.pattern, p.Seq | p.And):
-        events = [part for part in query.pattern.parts if isinstance(part, p.Event)]
-        if len(events) > 1 and len(events) < len(query.pattern.parts) + 1:
-            yield without(query, random.choice(events))
-        is_free = query.strategy == SelectionStrategy.ANY_MATCH
-        if isinstance(query.pattern, p.Seq) and not negations and is_free:
-            whole = query.pattern
-            yield replace(query, pattern=p.And(whole.parts, within=whole.within, where=whole.where))
-    if query.within is not None and isinstance(query.within.count, Literal):
-        width = query.within.count
-        assert isinstance(width.value, int)
-        narrow = replace(query.within, count=replace(width, value=max(1, width.value // 2)))
-        yield replace(query, within=narrow)
+def with_keys(query: Match, random: Random) -> Iterator[Match]:
+    """Variants of the query; some have more keys."""
+    yield from variants(query, random)
     if random.random() < 0.5:
         yield from (keyed(query, names) for names in random.sample(KEYS, 3))
 
@@ -156,23 +138,6 @@ def keyed(query: Match, names: tuple[str, ...]) -> Match:
     )
     types = (replace(one, columns=(*one.columns, column)) for one in query.types)
     return replace(found, streams=tuple(streams), types=tuple(types))
-
-
-def without(query: Match, part: Pattern) -> Match:
-    """The query without a part, and without the conditions that name what it declares."""
-    gone = set(declared(part))
-
-    def change(node: object) -> object:
-        if isinstance(node, p.Seq | p.And) and part in node.parts and len(node.parts) > 1:
-            node = replace(node, parts=tuple(one for one in node.parts if one is not part))
-        if isinstance(node, Pattern) and node.where is not None:
-            kept = [one for one in conjuncts(node.where) if not gone & set(names_in(one))]
-            node = replace(node, where=conjoin(kept))
-        return node
-
-    changed = transform(query.pattern, change)  # type: ignore[arg-type]
-    assert isinstance(changed, Pattern)
-    return replace(query, pattern=changed)
 
 
 if __name__ == "__main__":

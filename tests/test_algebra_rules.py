@@ -26,8 +26,9 @@ from neelc.explain.text import as_text
 from neelc.ir import algebra as a
 from neelc.ir.node import walk
 from neelc.ir.program import Program
-from neelc.pipeline import CompiledRules, compile_program, compile_rules
+from neelc.pipeline import compile_program
 from neelc.program import bind
+from neelc.rules_pipeline import CompiledRules, compile_rules
 from neelc.source import Source
 
 STREAMS = """

@@ -14,7 +14,7 @@ from tree_map import twice_named
 # the same stages inside: `pattern.bind` and `algebra.bind` are both `bind`. `program` binds whole scripts.
 STAGES = """
     source errors versions files arguments ir rewriting findings syntax scalar catalog bind program
-    analysis rules cost sharing plan engines pipeline lints explain tools api cli
+    analysis rules cost sharing plan engines pipeline rules_pipeline lints explain tools api cli
 """.split()
 LANGUAGES = ("pattern", "rows", "algebra")
 

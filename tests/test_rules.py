@@ -173,6 +173,13 @@ def test_a_branch_returns_null_for_the_variables_of_others() -> None:
     assert [str(output.expression) for output in two.outputs] == ["CAST(NULL AS DOUBLE)", "b.x"]
 
 
+def test_a_branch_that_names_a_variable_of_another_stays_with_it() -> None:
+    """`a` is NULL beside B and C: this branch has no match."""
+    made = one_set("OR(A a, SEQ(B b, C c WHERE b.id = a.id)) WITHIN 9", "SEQ(B b, C c) WITHIN 9")
+    assert [len(branches_of(rule.query)) for rule in made.plans] == [1, 1]
+    check_rows(made)
+
+
 def test_rules_that_contain_others() -> None:
     texts = [
         "SEQ(A a, B b) WITHIN 9",

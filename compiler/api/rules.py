@@ -19,7 +19,8 @@ from neelc.files import CallError
 from neelc.ir.names import find, quote, written
 from neelc.ir.program import Match, OutputColumn
 from neelc.ir.types import STRING, DataType
-from neelc.pipeline import CompiledRules, NoRuleLeft, compile_query, compile_rules, refusal_errors
+from neelc.pipeline import compile_query
+from neelc.rules_pipeline import CompiledRules, NoRuleLeft, compile_rules, refusal_errors
 from neelc.scalar.spark.trees import literal, spark_type
 from neelc.scalar.type_of import INTERVALS
 from neelc.syntax.joined import (

@@ -8,9 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.analysis import analysing, check_session
@@ -40,7 +38,8 @@ from neelc.explain.analysis import AnalysedQuery, analysed, analysis_json, analy
 from neelc.explain.rules import MeasuredSharing, rules_record, rules_text
 from neelc.files import CallError
 from neelc.pattern.cost.gathering import StreamCounts, query_name, questions
-from neelc.pipeline import CompiledRules, analyse_query, compile_rules
+from neelc.pipeline import analyse_query
+from neelc.rules_pipeline import CompiledRules, compile_rules
 
 if TYPE_CHECKING:
     from neelc.catalog.inputs import Inputs
@@ -157,25 +156,27 @@ class _Analysis:
 # Many rules: what they share is worth the time that it saves.
 
 RUNS = 3
-"""How often rules run with what they share, and without: the median counts."""
+"""How often rules run with what they share, and without."""
 
 
 def analyze_rules(kind: str, options: argparse.Namespace) -> int:
     """Run rules with what they share and without, in turn, and write what that saves; gives the exit code."""
-    from neelc.cli.rules import bound_rules, compiled_rules, print_left_out
+    from neelc.cli.rules import bound_rules, compiled_rules, located_in, print_left_out
 
     rules = bound_rules(options)
     program = located(rules.program, Path().resolve())
     statistics = statistics_of(rules.inputs, program, options.stats)
     rules, shared = compiled_rules(rules.over(program), Options(), statistics)
     unshared = compile_rules(program, rules.places, Options(), statistics, shares=False)
+    both = [shared, unshared] if shared.script.source != unshared.script.source else [shared]
     streams = streams_read(program, rules.places)
-    check_data(rules.inputs, streams)
     if options.strict:
         rules.refuse_errors()
     print_left_out(rules)
     try:
-        measured = _measured_rules([shared, unshared], rules.inputs, program, streams, options)
+        with located_in(rules.joined):
+            check_data(rules.inputs, streams)
+            measured = _measured_rules(both, rules.inputs, program, streams, options)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
         print("`neelc doctor` looks for the reason", file=sys.stderr)
@@ -184,7 +185,7 @@ def analyze_rules(kind: str, options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 3
     if kind == "json":
-        record = {**rules_record(shared, rules.errors), "measured": asdict(measured)}
+        record = {**rules_record(shared, rules.errors), "measured": measured.record}
         put(json.dumps(record, indent=2, ensure_ascii=False) + "\n", options.output)
     else:
         put(f"{rules_text(shared)}\n\n{measured}\n", options.output)
@@ -192,14 +193,14 @@ def analyze_rules(kind: str, options: argparse.Namespace) -> int:
 
 
 def _measured_rules(
-    both: Sequence[CompiledRules],
+    ways: Sequence[CompiledRules],
     inputs: Inputs,
     program: Program,
     streams: Mapping[str, Stream],
     options: argparse.Namespace,
 ) -> MeasuredSharing:
-    """How long rules take with what they share, and without."""
-    seconds: list[list[float]] = [[], []]
+    """How long rules take with what they share, and without, if these are two `ways`."""
+    seconds: list[list[float]] = [[] for _ in ways]
     rows = 0
     with Progress(sys.stderr) as progress:
         progress.begin("starting Spark")
@@ -209,9 +210,9 @@ def _measured_rules(
             frames = frames_of(spark, inputs, streams)
             with _failing_as_runs_do():
                 for turn in range(RUNS + 1):  # the first one warms up
-                    done = f", {turn} of {RUNS} times" if turn else " to warm up"
-                    progress.begin(f"running the rules{done}", Stages(spark))
-                    for one, taken in zip(both, seconds, strict=True):
+                    which = f"run {turn} of {RUNS}" if turn else "warming up"
+                    progress.begin(f"running the rules, {which}", Stages(spark))
+                    for one, taken in zip(ways, seconds, strict=True):
                         script, start = one.script, time.perf_counter()
                         frame, counts = counting_all(
                             run_source(script.source, spark, frames, script.aggregates), ["true"]
@@ -221,4 +222,4 @@ def _measured_rules(
                         if turn:
                             taken.append(time.perf_counter() - start)
             progress.begin("stopping Spark")
-    return MeasuredSharing(rows, median(seconds[0]), median(seconds[1]))
+    return MeasuredSharing(rows, *map(tuple, seconds))

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from neelc.catalog.inputs import GivenStream, Inputs
     from neelc.catalog.statistics.numbers import Statistics
     from neelc.ir.program import Program
-    from neelc.pipeline import CompiledRules
     from neelc.rows.bind.host import Describe
+    from neelc.rules_pipeline import CompiledRules
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def compiled_rules(
     rules: BoundRules, options: Options, statistics: Statistics
 ) -> tuple[BoundRules, CompiledRules]:
     """The rules, compiled, without those that cannot be executed; raises `NeelError` if none is left."""
-    from neelc.pipeline import NoRuleLeft, compile_rules, refusal_errors
+    from neelc.rules_pipeline import NoRuleLeft, compile_rules, refusal_errors
 
     try:
         made = compile_rules(rules.program, rules.places, options, statistics)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from neelc.cli.run_on_spark import WrittenStatistics
     from neelc.ir.program import Program, Stream
     from neelc.pattern.cost.gathering import StreamQuestions
-    from neelc.pipeline import CompiledRules
     from neelc.rows.bind.host import Describe
+    from neelc.rules_pipeline import CompiledRules
 
 COUNTED_RULES = 20
 """Up to so many rules, the summary has the number of rows of each."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from neelc.algebra.plan.network import MatcherSetPlan
@@ -18,7 +19,7 @@ from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number,
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
 
 if TYPE_CHECKING:
-    from neelc.pipeline import CompiledRules
+    from neelc.rules_pipeline import CompiledRules
 
 SHOWN = 6
 """How many names are listed before the rest is counted."""
@@ -45,7 +46,7 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
         yield from _matcher_lines(number, matchers)
     if compiled.alone:
         yield ""
-        yield f"{len(compiled.alone)} executed alone"
+        yield f"{_counted(len(compiled.alone), 'rule', 'rules')} executed alone"
         yield from (f"  {name}: {why}" for name, why in compiled.alone)
 
 
@@ -63,7 +64,8 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
     yield f"  judges   {_judging(plan)}"
     distinct = len({(rule.program, rule.roles) for rule in program.rules})
     if distinct < len(program.rules):
-        yield f"  equal    {len(program.rules) - distinct} rules are the same as another: they run once"
+        equal = _counted(len(program.rules) - distinct, "rule asks", "rules ask")
+        yield f"  equal    {equal} for the same as another: what is equal runs once"
     shared = {member for tree in program.trees for member in tree.members}
     for tree in program.trees:
         yield from _tree_lines(tree, plan)
@@ -113,7 +115,7 @@ def _group_lines(plan: RuleSetPlan) -> Iterator[str]:
         names = dict.fromkeys(plan.plans[member.number].label for member in group.members)
         saving = group.cost_apart / group.cost if group.cost else 1.0
         what = f"{group.operator} of {group.shared}: {_listed(list(names))}"
-        yield f"  expects  {what}: {saving:.1f}x less work"
+        yield f"  expects  {what}: {saving:.1f}x less work for these rules"
 
 
 def _operator_lines(plan: RuleSetPlan) -> Iterator[str]:
@@ -177,7 +179,7 @@ def _shared_steps(node: RuleNode, roles: Sequence[str], depth: int) -> Iterator[
     count = node.rules.bit_count()
     if node.step is not None and count > 1:
         some = [check for check in node.checks if check.rules.bit_count() < count]
-        checked = f", {_counted(len(some), 'check', 'checks')} of some of them" if some else ""
+        checked = f", {_counted(len(some), 'check', 'checks')} for some of them" if some else ""
         yield f"{'  ' * depth}{step_text(node.step, roles)}: {count} rules{checked}"
     for below in node.then:
         yield from _shared_steps(below, roles, depth + (node.step is not None))
@@ -206,21 +208,48 @@ def _counted(number: int, one: str, many: str) -> str:
 
 @dataclass(frozen=True)
 class MeasuredSharing:
-    """How many rows rules have, and the seconds that one run takes: with the steps that they share taken
-    once, and with each rule taking all of its own. Both read, sort and judge events once."""
+    """How many rows rules have, and the seconds of each run: with the steps that they share taken once, and
+    with each rule taking all of its own; none of these if rules share no step. All runs read, sort and judge
+    events once."""
 
     rows: int
-    shared: float
-    unshared: float
+    shared: tuple[float, ...]
+    unshared: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         """
-        >>> print(MeasuredSharing(1200, 1.5, 3.0))
-        measured: 1,200 rows in 1.50 s; 3.00 s if no step is shared: 2.0x
+        >>> print(MeasuredSharing(1200, (1.5, 1.4, 1.6), (3.0, 3.3, 2.9)))
+        measured: 1,200 rows in 1.50 s, the median of 3 runs
+        without shared steps: 3.00 s, 2.0x as long
+
+        A difference that is smaller than that between equal runs says nothing:
+
+        >>> print(MeasuredSharing(5, (1.5, 1.4, 1.6), (1.45, 1.6, 1.7)))
+        measured: 5 rows in 1.50 s, the median of 3 runs
+        without shared steps: 1.60 s, within the spread of the runs: no measurable difference
+        >>> print(MeasuredSharing(5, (1.5, 1.4, 1.6)))
+        measured: 5 rows in 1.50 s, the median of 3 runs
+        no step is shared: there is nothing to compare
         """
-        ratio = self.unshared / self.shared if self.shared else 1.0
-        times = f"{self.shared:.2f} s; {self.unshared:.2f} s if no step is shared"
-        return f"measured: {self.rows:,} rows in {times}: {ratio:.1f}x"
+        runs = f"the median of {_counted(len(self.shared), 'run', 'runs')}"
+        first = f"measured: {_rows(self.rows)} in {median(self.shared):.2f} s, {runs}\n"
+        if not self.unshared:
+            return f"{first}no step is shared: there is nothing to compare"
+        return f"{first}without shared steps: {median(self.unshared):.2f} s, {self._verdict()}"
+
+    def _verdict(self) -> str:
+        if min(self.unshared) <= max(self.shared) and min(self.shared) <= max(self.unshared):
+            return "within the spread of the runs: no measurable difference"
+        return f"{median(self.unshared) / median(self.shared):.1f}x as long"
+
+    @property
+    def record(self) -> dict[str, object]:
+        """For programs."""
+        return {"rows": self.rows, "seconds": self.shared, "seconds_without_sharing": self.unshared}
+
+
+def _rows(number: int) -> str:
+    return f"{number:,} {'row' if number == 1 else 'rows'}"
 
 
 # `neelc rules report`: the rules by what they cost, those that find nothing, and those that contain others.

@@ -181,3 +181,75 @@ def test_a_run_that_fails(neelc: Here) -> None:
     neelc.write("trades.csv", TRADES.replace("7,N", "seven,N"))
     done = neelc("explain", "script.neel", "--analyze")
     assert done.status == 3 and "NEEL5003" in done.err and done.out == ""
+
+
+# Many rules.
+
+BANK = "ts,kind,account,amount\n0,Login,a,\n60,Transfer,a,1500.0\n70,Transfer,a,10.0\n"
+RULES = {
+    "bank": """CREATE STREAM Bank (ts BIGINT, kind STRING, account STRING, amount DOUBLE)
+  TIMESTAMP BY ts UNIT SECONDS TYPE BY kind FROM '../bank.csv';""",
+    "wide": "PATTERN SEQ(Login l, Transfer t) WHERE [account] WITHIN 5 MINUTES RETURN t.amount;",
+    "narrow": """PATTERN SEQ(Login l, !Logout o, Transfer t) WHERE [account] WITHIN 5 MINUTES
+  RETURN t.amount;""",
+    "never": "PATTERN SEQ(Logout a, Logout b) WHERE [account] WITHIN 5 MINUTES RETURN a.account;",
+    "count": "PATTERN Transfer t RETURN count(*) AS n;",
+}
+SHARED = """\
+4 rules
+3 of them in 1 pass over the events
+
+pass 1: narrow, never, wide
+  key      account
+  reads    Bank once: one shuffle, one sort
+  judges   3 conditions on single events, each once, by Spark
+  shares   narrow, wide: 3 steps instead of 5
+             Login: 2 rules
+               then Transfer: 2 rules, 1 check for some of them
+  apart    never: no step in common with another
+  expects  bit-marking of SEQ(Login, Transfer): narrow, wide: 1.2x less work for these rules
+
+1 rule executed alone
+  count: it aggregates over all matches
+
+measured: 5 rows in N s, the median of 3 runs
+without shared steps: N s, ...
+"""
+
+
+def write_rules(neelc: Here, *names: str) -> None:
+    (neelc.directory / "rules").mkdir()
+    neelc.write("bank.csv", BANK)
+    for name in ("bank", *names):
+        neelc.write(f"rules/{name}.neel", RULES[name])
+
+
+def test_rules_with_what_they_share_and_without(neelc: Here) -> None:
+    write_rules(neelc, "wide", "narrow", "never", "count")
+    neelc.write("rules/bad.neel", "PATTERN Transfer t WHERE u.x > 1;")
+    done = neelc("explain", "rules", "--analyze")
+    assert done.status == 0, done.err
+    shown = re.sub(r"\d+\.\d\d s", "N s", done.out)
+    end = r"N s, (within the spread of the runs: no measurable difference|\d+\.\dx as long)\n$"
+    assert re.sub(end, "N s, ...\n", shown) == SHARED
+    assert "rules/bad.neel:1:26" in done.err and "1 of 5 rules is left out: bad" in done.err
+
+
+def test_rules_that_share_no_step_as_json(neelc: Here) -> None:
+    """They run in one way only."""
+    write_rules(neelc, "wide", "never")
+    done = neelc("explain", "rules", "--analyze", "--format", "json")
+    assert done.status == 0, done.err
+    found = json.loads(done.out)
+    assert found["passes"][0]["rules"] == ["never", "wide"] and found["passes"][0]["shared"] == []
+    measured = found["measured"]
+    assert (measured["rows"], measured["seconds_without_sharing"]) == (2, [])
+    assert len(measured["seconds"]) == 3 and min(measured["seconds"]) > 0
+
+
+def test_rules_whose_data_cannot_be_read(neelc: Here) -> None:
+    write_rules(neelc, "wide")
+    (neelc.directory / "bank.csv").unlink()
+    done = neelc("explain", "rules", "--analyze")
+    assert (done.status, done.out) == (3, "")
+    assert "no such file: bank.csv\n --> rules/bank.neel:2:51\n" in done.err

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rules_spark_fuzz import check_batch, checked
 
 import neelc
 from neelc.api.errors import NeelQueryError
@@ -368,3 +369,12 @@ def test_streets_run_in_the_pass_of_their_cities(spark: Any) -> None:
         ("streets", '{"street":"Gasse"}', 3, 6, '{"b_street":"Gasse"}'),
         ("streets", '{"street":"Rue"}', 1, 5, '{"b_street":"Rue"}'),
     ]
+
+
+def test_random_rules(spark: Any) -> None:
+    """Each has the rows that the reference finds for it alone: more in `make fuzz`."""
+    seen = Counter[str]()
+    numbers = (6002, 6003, 6004, 6006, 6007, 6008, 6010, 6011)
+    assert [wrong for number in numbers for wrong in checked(check_batch, spark, number, seen)] == []
+    assert seen["rules with matches"] > 20 and seen["rules in trees"] > 10, seen
+    assert seen["rules alone"] and seen["conditions on complete matches"], seen

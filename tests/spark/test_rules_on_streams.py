@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from on_streams import StreamedFiles
+from rules_spark_fuzz import check_stream, checked
 
 import neelc
 
@@ -122,3 +123,12 @@ def test_bounded_data_beside_streams(spark: Any) -> None:
         neelc.rules(spark, texts, strict=True, **given)
     with pytest.raises(neelc.NeelQueryError, match="NEEL4140"):
         neelc.rules(spark, texts, Taps=taps, Calls=calls)
+
+
+def test_random_rules_over_streams(spark: Any) -> None:
+    """Each has the rows that the reference finds for it alone, among events that are not late."""
+    seen = Counter[str]()
+    numbers = (6003, 6007, 6008)
+    assert [wrong for number in numbers for wrong in checked(check_stream, spark, number, seen)] == []
+    assert seen["rules with matches"] > 5, seen
+    assert seen["sets with late events"] and seen["sets with restarts"], seen

@@ -145,6 +145,11 @@ def branches_of(query: Match) -> tuple[Match, ...]:
 
     >>> len(branches_of(query("SEQ(A a, !SEQ(B b, C c), D d) WHERE [id] WITHIN 9")))
     1
+
+    Nor can one be alone whose conditions name a variable of another, which is NULL in its matches:
+
+    >>> len(branches_of(query("OR(A a, SEQ(B b, C c WHERE b.id = a.id)) WITHIN 9")))
+    1
     """
     pattern = query.pattern
     whole = query.collapsed or query.distinct or query.aggregated or query.partial is not None
@@ -155,6 +160,8 @@ def branches_of(query: Match) -> tuple[Match, ...]:
     names = [name for branch in pattern.parts for name in targets(branch)]
     conditions = conjuncts(pattern.where)
     if len(set(names)) < len(names) or not all(isinstance(one, SameAttributes) for one in conditions):
+        return (query,)
+    if any(names_in(branch) & (set(names) - set(targets(branch))) for branch in pattern.parts):
         return (query,)
     found = []
     for branch in pattern.parts:
