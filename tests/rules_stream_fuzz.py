@@ -24,7 +24,7 @@ from in_bridge import as_table
 from in_kernel import as_bindings
 from in_rule_streams import StreamedSet, stream_set
 from in_stream import arrival, calls
-from rules_fuzz import PLAIN_KEYS, planned_rules
+from rules_fuzz import LEVELS, levels, planned_rules
 from stream_fuzz import drawn
 
 from neelc.pattern.plan import rule_sets as plans
@@ -45,7 +45,7 @@ def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
     found = samples(number, random)
     if not found:
         return
-    rules = [rule for rule in planned_rules(found, random, seen, PLAIN_KEYS) if can_stream(rule, seen)]
+    rules = [rule for rule in planned_rules(found, random, seen) if can_stream(rule, seen)]
     rules = rules[: random.randint(2, 12)]
     if len(rules) < 2:
         return
@@ -65,7 +65,8 @@ def samples(number: int, random: Random) -> list[Sample]:
 def streams_of(found: Sequence[Sample]) -> list[Tables]:
     """Streams in which one of the queries has matches, as far as they have all that is read."""
     names = {stream.name for stream in found[0].match.streams}
-    return [one.tables[0] for one in found if names <= {*one.tables[0]}]
+    known = {LEVELS.name: levels(Random(0))}
+    return [{**one.tables[0], **known} for one in found if names <= {*one.tables[0]}]
 
 
 def can_stream(rule: RulePlan, seen: Counter[str]) -> bool:
