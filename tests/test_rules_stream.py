@@ -47,8 +47,10 @@ def test_random_sets_over_streams() -> None:
         ("SEQ(A a, B b) WITHIN 9", "SEQ(A a, B b) WHERE [id] WITHIN 9", "SEQ(A a, B b, C c) WITHIN 9"),
         # A window of EVENTS counts all events of its streams, one of time those that have a role.
         ("SEQ(A a, B b) WITHIN 3 EVENTS", "SEQ(A a, C c) WITHIN 9"),
+        # One rule looks back further than the other; what it finds again, the other has given long ago.
+        ("EXISTS b : SEQ(A a, B b) WITHIN 7", "EXISTS b : SEQ(A a, B b) WITHIN 2"),
     ],
-    ids=["exists", "single", "keys", "counted"],
+    ids=["exists", "single", "keys", "counted", "windows"],
 )
 def test_sets_in_any_order_of_arrival(texts: tuple[str, ...]) -> None:
     rules = rule_plans([query(text) for text in texts])

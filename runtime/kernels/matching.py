@@ -407,8 +407,20 @@ def _united(pieces: list[Piece]) -> Piece:
 
 def event_of(piece: Piece, row: int) -> int:
     """The first event of a match."""
-    firsts = (column.at(0) if isinstance(column, EventLists) else column for column in piece.values())
-    return min(int(numbers[row]) for numbers in firsts if numbers[row] >= 0)
+    return min(int(numbers[row]) for numbers in _first_events(piece) if numbers[row] >= 0)
+
+
+def first_start(piece: Piece, start: Numbers) -> Numbers:
+    """When each match starts; `start` says when events do."""
+    found = np.full(length(piece), np.iinfo(np.int64).max)
+    for numbers in _first_events(piece):
+        np.minimum(found, start[numbers], out=found, where=numbers >= 0)
+    return found
+
+
+def _first_events(piece: Piece) -> Iterator[Numbers]:
+    """Of each variable, the event; of a list the first: none of the others is earlier."""
+    return (column.at(0) if isinstance(column, EventLists) else column for column in piece.values())
 
 
 def _limited(pieces: Iterator[Piece], events: KernelEvents, most: int | None) -> Iterator[Piece]:

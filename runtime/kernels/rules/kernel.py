@@ -20,6 +20,7 @@ from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import (
     Piece,
     event_of,
+    first_start,
     furthest,
     moved,
     searched,
@@ -300,10 +301,11 @@ class RuleEvents:
         for tree, program in _tree_programs(self.rules).items():
             members = [number for number in tree.members if chosen is None or number in chosen]
             if members:
-                for search, begin in self.searches(program, self._low(members)):
+                low = self._low(members)
+                for search, begin in self.searches(program, low):
                     for number, piece in tree_matches(search, tree):
                         if chosen is None or number in chosen:
-                            yield number, moved(piece, begin)
+                            yield number, self._own(number, moved(piece, begin), low)
         for same in lone_rules(self.rules):
             numbers = [number for number in same if chosen is None or number in chosen]
             if not numbers or not self.may_match(numbers[0]):
@@ -311,6 +313,14 @@ class RuleEvents:
             with self._explained(numbers[0]):
                 for piece in self.matches(numbers[0]):
                     yield from ((number, piece) for number in numbers)
+
+    def _own(self, number: int, piece: Piece, low: int | None) -> Piece:
+        """The matches of a rule among those that start at `low` or later: rules of a tree may look back
+        further than this one does."""
+        if self.lows is None or self.lows[number] == low:
+            return piece
+        late = first_start(piece, self.rows.columns.start) >= self.lows[number]
+        return piece if late.all() else taken_matches(piece, np.flatnonzero(late))
 
     def _low(self, numbers: Sequence[int]) -> int | None:
         return None if self.lows is None else min(self.lows[number] for number in numbers)
