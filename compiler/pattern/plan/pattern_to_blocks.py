@@ -568,7 +568,8 @@ def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, a
     bound = [frozenset(at.targets(part)) - at.dropped for part in parts]
     overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
     empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
-    if block.must_exist is None and (overlapping or empty > 1):
+    # The iterations of a closure are part of the match.
+    if (block.must_exist is None or at.in_loop) and (overlapping or empty > 1):
         walk.repeats = True
 
 
