@@ -49,8 +49,12 @@ def test_random_sets_over_streams() -> None:
         ("SEQ(A a, B b) WITHIN 3 EVENTS", "SEQ(A a, C c) WITHIN 9"),
         # One rule looks back further than the other; what it finds again, the other has given long ago.
         ("EXISTS b : SEQ(A a, B b) WITHIN 7", "EXISTS b : SEQ(A a, B b) WITHIN 2"),
+        (
+            "EXISTS a : SEQ(A a, !AND(C c, D d), B b) WITHIN 3",
+            "EXISTS a : SEQ(A a, !AND(C c, D d), B b) WITHIN 7",
+        ),
     ],
-    ids=["exists", "single", "keys", "counted", "windows"],
+    ids=["exists", "single", "keys", "counted", "windows", "hidden"],
 )
 def test_sets_in_any_order_of_arrival(texts: tuple[str, ...]) -> None:
     rules = rule_plans([query(text) for text in texts])
