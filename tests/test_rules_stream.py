@@ -47,8 +47,13 @@ def test_random_sets_over_streams() -> None:
         ("SEQ(A a, B b) WITHIN 9", "SEQ(A a, B b) WHERE [id] WITHIN 9", "SEQ(A a, B b, C c) WITHIN 9"),
         # A window of EVENTS counts all events of its streams, one of time those that have a role.
         ("SEQ(A a, B b) WITHIN 3 EVENTS", "SEQ(A a, C c) WITHIN 9"),
+        # A match is not emitted again while its events are kept for the wider window of the other rule.
+        (
+            "EXISTS a : SEQ(A a, !AND(C c, D d), B b) WITHIN 3",
+            "EXISTS a : SEQ(A a, !AND(C c, D d), B b) WITHIN 7",
+        ),
     ],
-    ids=["exists", "single", "keys", "counted"],
+    ids=["exists", "single", "keys", "counted", "windows"],
 )
 def test_sets_in_any_order_of_arrival(texts: tuple[str, ...]) -> None:
     rules = rule_plans([query(text) for text in texts])

@@ -3,7 +3,7 @@ among them; matches of the same shape leave together, each with the number of it
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
@@ -294,17 +294,24 @@ class RuleEvents:
     def program_of(self, number: int) -> PatternProgram:
         return self._programs[number]
 
-    def pieces(self, chosen: Container[int] | None = None) -> Iterator[tuple[int, Piece]]:
+    def pieces(
+        self, chosen: Container[int] | None = None, apart: Collection[int] = ()
+    ) -> Iterator[tuple[int, Piece]]:
         """The matches of each rule, or of those that are `chosen`, with its number: of all but those of
-        `single_matches`. A tree is searched if one of its rules is chosen."""
+        `single_matches`. A tree is searched if one of its rules is chosen; not for those that are to be
+        searched `apart`."""
         for tree, program in _tree_programs(self.rules).items():
-            members = [number for number in tree.members if chosen is None or number in chosen]
+            members = [
+                number
+                for number in tree.members
+                if (chosen is None or number in chosen) and number not in apart
+            ]
             if members:
                 for search, begin in self.searches(program, self._low(members)):
                     for number, piece in tree_matches(search, tree):
-                        if chosen is None or number in chosen:
+                        if number in members:
                             yield number, moved(piece, begin)
-        for same in lone_rules(self.rules):
+        for same in (*lone_rules(self.rules), *((number,) for number in apart)):
             numbers = [number for number in same if chosen is None or number in chosen]
             if not numbers or not self.may_match(numbers[0]):
                 continue

@@ -113,7 +113,7 @@ class RuleStream(EventStream):
         """The same, of each rule whose matches are no single events."""
         before = RuleEvents(self.rules, known.old.to_search(), self.functions, events.lows)
         compared: dict[int, list[Piece]] = {}
-        for number, piece in events.pieces(self._to_search(known)):
+        for number, piece in events.pieces(self._to_search(known), self._searched_apart):
             counts.add(number, piece)
             if self.alone[number].emission.compared:
                 compared.setdefault(number, []).append(piece)
@@ -124,6 +124,20 @@ class RuleStream(EventStream):
             one = self.alone[number]
             for new in newly_sure(one, known, move, pieces, partial(before.matches, number)):
                 yield number, new
+
+    @cached_property
+    def _searched_apart(self) -> frozenset[int]:
+        """Rules of trees, compared with what was sure before, beside rules that keep events for another time.
+        A tree has matches that start before the events of a rule with a shorter window are complete. If its
+        first event is hidden by EXISTS, such a match does not tell when it starts: it would be new again."""
+        keeps = [time_kept(one) for one in self.alone]
+        return frozenset(
+            number
+            for tree in self.rules.trees
+            for number in tree.members
+            if self.alone[number].emission.compared
+            and any(keeps[other] != keeps[number] for other in tree.members)
+        )
 
     def _to_search(self, known: KnownEvents) -> frozenset[int]:
         """The rules that may have a match to emit: without new events, those whose matches wait."""
