@@ -14,6 +14,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -104,6 +105,12 @@ def against_one(workload: RuleWorkload, goal: float | None) -> Row:
     return slower(what, {"all": measured["all"], "one": mean}, goal, TYPED)
 
 
+def with_many_matches(events: int) -> RuleWorkload:
+    """Rules with common parts that return more rows than there are events."""
+    found = common_parts(events, share=1)
+    return replace(found, name=f"{found.name}, many matches")
+
+
 def against_apart(workload: RuleWorkload, goal: float | None, what: str = "") -> list[Row]:
     """Rules in one pass with what they share, against the union of each by itself, and against one pass in
     which each takes all its steps."""
@@ -192,7 +199,8 @@ def of_rules(scale: float) -> list[Row]:
     many, few = round(RULES * scale), round(200_000 * scale)
     found = [
         against_one(common_parts(many), 3.0),
-        against_one(with_whole_events(common_parts(many)), None),
+        against_one(with_many_matches(many), None),
+        against_one(with_whole_events(with_many_matches(many)), None),
         against_one(unrelated(many), 8.0),
         against_one(thresholds(many), 25.0),
     ]
