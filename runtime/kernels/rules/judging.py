@@ -35,7 +35,8 @@ from neelc.runtime.kernels.rules.program import (
 from neelc.runtime.program import Follow, PatternProgram, Take
 
 RANKED = 24
-"""From so many different tests of a column on, its values are ranked: fewer are compared one by one."""
+"""From so many different tests of a column on, made of the same events, its values are ranked: fewer are
+compared one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,8 @@ class RoleLookup(Mapping[str, Ints]):
     _bits: dict[int, Ints] = field(default_factory=dict)
     _ranked: dict[str, RankedColumn] = field(default_factory=dict)
     _indexes: dict[tuple[int, str], RankIndex] = field(default_factory=dict)
-    _passed: dict[ValueTest, Truths] = field(default_factory=dict)
+    _passed: dict[tuple[int, ValueTest], Truths] = field(default_factory=dict)
+    _taken: dict[tuple[int, str], pa.Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Ints:
         return self.numbers(role_number(name))
@@ -156,17 +158,20 @@ class RoleLookup(Mapping[str, Ints]):
         return self._found[number]
 
     def _judged(self, role: JudgedRole) -> Ints:
-        tests = list(role.tests)
-        by_rank = [test for test in tests if test.column in self._often]
-        numbers = self._least(role.bit, by_rank) if by_rank else self.with_bit(role.bit)
-        for test in tests:
+        by_rank = [test for test in role.tests if (role.bit, test.column) in self._often]
+        if not by_rank:
+            numbers = self.with_bit(role.bit)
+            passed = [self._passes(role.bit, test) for test in role.tests]
+            return numbers[np.logical_and.reduce(passed)] if passed else numbers
+        numbers = self._least(role.bit, by_rank)
+        for test in role.tests:
             if not len(numbers):
                 break
-            if test.column in self._often:
+            if test in by_rank:
                 numbers = numbers[self._in_ranges(test, numbers)]
             else:
-                numbers = numbers[self._passes(test)[numbers]]
-        return np.sort(numbers) if by_rank else numbers
+                numbers = numbers[passes(test, self.columns.arrays[test.column].take(pa.array(numbers)))]
+        return np.sort(numbers)
 
     def _least(self, bit: int, tests: Sequence[ValueTest]) -> Ints:
         """The events with a bit that pass the most selective of the tests, in any order."""
@@ -206,7 +211,7 @@ class RoleLookup(Mapping[str, Ints]):
         return self._ranked[name]
 
     @cached_property
-    def _often(self) -> frozenset[str]:
+    def _often(self) -> frozenset[tuple[int, str]]:
         return often_tested(self.rules)
 
     def with_bit(self, bit: int) -> Ints:
@@ -224,11 +229,18 @@ class RoleLookup(Mapping[str, Ints]):
             np.asarray(column.fill_null(0)).astype(np.int64, casting="safe", copy=False) for column in columns
         ]
 
-    def _passes(self, test: ValueTest) -> Truths:
-        """All events that pass a test, compared one by one: once for all roles."""
-        if test not in self._passed:
-            self._passed[test] = passes(test, self.columns.arrays[test.column])
-        return self._passed[test]
+    def _passes(self, bit: int, test: ValueTest) -> Truths:
+        """The events with a bit that pass a test, compared one by one: once for all roles."""
+        if (bit, test) not in self._passed:
+            self._passed[bit, test] = passes(test, self._with_bit(bit, test.column))
+        return self._passed[bit, test]
+
+    def _with_bit(self, bit: int, column: str) -> pa.Array:
+        """What the events with a bit have in a column."""
+        if (bit, column) not in self._taken:
+            numbers, whole = self.with_bit(bit), self.columns.arrays[column]
+            self._taken[bit, column] = whole if len(numbers) == len(whole) else whole.take(pa.array(numbers))
+        return self._taken[bit, column]
 
 
 @lru_cache(maxsize=65536)
@@ -371,10 +383,11 @@ def _pieces(counts: Ints) -> Iterator[slice]:
 
 
 @lru_cache(maxsize=8)
-def often_tested(rules: RuleSet) -> frozenset[str]:
-    """The columns that many different tests are about: those that are ranked."""
-    counts = Counter(test.column for test in {test for role in rules.roles for test in role.tests})
-    return frozenset(column for column, count in counts.items() if count >= RANKED)
+def often_tested(rules: RuleSet) -> frozenset[tuple[int, str]]:
+    """The columns that many different tests of the events with a bit are about: those that are ranked."""
+    tests = {(role.bit, test) for role in rules.roles for test in role.tests}
+    counts = Counter((bit, test.column) for bit, test in tests)
+    return frozenset(tested for tested, count in counts.items() if count >= RANKED)
 
 
 @lru_cache(maxsize=65536)
