@@ -34,7 +34,7 @@ from neelc.runtime.kernels.rules.program import (
 )
 from neelc.runtime.program import Follow, PatternProgram, Take
 
-RANKED = 24
+RANKED = 64
 """From so many different tests of a column on, made of the same events, its values are ranked: fewer are
 compared one by one."""
 
