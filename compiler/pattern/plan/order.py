@@ -321,13 +321,21 @@ def add_ready_steps(order: StepOrder) -> None:
             order.added.add(id(condition))
             order.steps.append(order.condition_step(condition))
     for check, made in order.checks:
-        if id(check) in order.added:
+        if id(check) in order.added or not _is_anchored(order, check.when):
             continue
         chosen = tuple(_choices_in(made))
         if (_needed(check, made) & own) <= order.bound(check.when) and _can_choose(order, chosen):
             choose(order, chosen)
             order.added.add(id(check))
             order.steps.append(made)
+
+
+def _is_anchored(order: StepOrder, when: When) -> bool:
+    """Whether rows have an event by which it is known in which partition a check looks."""
+    if order.block.must_exist is not None or not order.is_waiting:
+        return True
+    sure = (item for item in order.taken if item.loop is None or item.loop.least > 0)
+    return any(set(item.when) <= set(when) for item in sure)
 
 
 def _choices_in(step: PlanStep) -> Iterator[tuple[str, int]]:
