@@ -9,7 +9,7 @@ from neelc.ir.program import Member
 from neelc.ir.types import LENGTHS
 from neelc.pattern.cost.gathering import EVENT, CountedCondition, StreamCounts, StreamQuestions, time_unit
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import is_member, read_events
+from neelc.runtime.reference.events import is_member, read_events, with_derived
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 
 
@@ -17,15 +17,15 @@ def counted_in_tables(
     asked: Mapping[str, StreamQuestions], tables: Mapping[str, Sequence[Row]]
 ) -> dict[str, StreamCounts]:
     """What is asked about streams, counted in their rows."""
-    return {name: _counts(one, tables[name]) for name, one in asked.items() if name in tables}
+    return {name: _counts(one, tables) for name, one in asked.items() if name in tables}
 
 
-def _counts(asked: StreamQuestions, rows: Sequence[Row]) -> StreamCounts:
-    stream = asked.stream
+def _counts(asked: StreamQuestions, tables: Mapping[str, Sequence[Row]]) -> StreamCounts:
+    stream, rows = asked.stream, tables[asked.stream.name]
     if stream.is_relation:
         values = tuple(_values(row[name] for row in rows) for name in asked.columns)
         return StreamCounts(len(rows), values=values)
-    events = list(read_events(stream, rows))
+    events = list(with_derived(stream, read_events(stream, rows), tables))
     tick = LENGTHS[time_unit(stream)]
     times = [event.start // tick for event in events]
     return StreamCounts(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rules_spark_fuzz import check_batch, checked
 
 import neelc
 from neelc.api.errors import NeelQueryError
@@ -373,6 +372,8 @@ def test_streets_run_in_the_pass_of_their_cities(spark: Any) -> None:
 
 def test_random_rules(spark: Any) -> None:
     """Each has the rows that the reference finds for it alone: more in `make fuzz`."""
+    from rules_spark_fuzz import check_batch, checked  # workers import this module, and have no such one
+
     seen = Counter[str]()
     numbers = (6002, 6003, 6004, 6006, 6007, 6008, 6010, 6011)
     assert [wrong for number in numbers for wrong in checked(check_batch, spark, number, seen)] == []
