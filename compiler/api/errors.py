@@ -369,6 +369,18 @@ def reading(stream: str) -> Iterator[None]:
         raise NeelRunError(f"stream `{stream}`: {failure.diagnostics[0].message}", code) from error
 
 
+@contextmanager
+def failing_as_runs_do() -> Iterator[None]:
+    """What Spark raises inside, as the error of a run where it is one."""
+    try:
+        yield
+    except Exception as error:
+        failure = None if isinstance(error, NeelError) else run_error(error)
+        if failure is None:
+            raise
+        raise failure from error
+
+
 def run_error(exception: Exception) -> NeelRunError | None:
     """What failed, of neelc's or of Spark's, in a few words; None if neither of them raised the exception."""
     found = explain_failure(exception)

@@ -14,7 +14,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
-from neelc.api.errors import run_error, translated
+from neelc.api.errors import failing_as_runs_do, translated
 from neelc.api.query import DisplayText, Query
 from neelc.api.schemas import clock_of, type_of, value_of
 from neelc.api.session import Session
@@ -282,10 +282,5 @@ def _explained(query: Query) -> NotebookExplanation:
 
 def _ran(frame: Frame, most: int) -> ResultPreview:
     """The rows; a failure is reported in a sentence, without the stack of all that was between."""
-    try:
+    with failing_as_runs_do():
         return first_rows(frame, most)
-    except Exception as error:
-        failure = None if isinstance(error, NeelError) else run_error(error)
-        if failure is None:
-            raise
-        raise failure from error

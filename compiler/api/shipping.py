@@ -18,9 +18,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from neelc.api.errors import NeelRunError, run_error
+from neelc.api.errors import NeelRunError, failing_as_runs_do
 from neelc.api.streams import Frame
-from neelc.errors import NeelError
 from neelc.runtime.probe import PACKAGES as WORKER_PACKAGES
 from neelc.runtime.probe import SCHEMA, report_versions
 from neelc.versions import numbers, required
@@ -114,14 +113,9 @@ def ship(spark: Frame) -> Shipment:
     checks as many tasks as Spark takes at once by itself; raises `NeelRunError` if something does not fit.
     """
     file = archive()
-    try:
+    with failing_as_runs_do():
         spark.addArtifacts(str(file), pyfile=True)
         rows = spark.range(2**10).mapInArrow(report_versions, SCHEMA).collect()
-    except Exception as error:
-        failure = None if isinstance(error, NeelError) else run_error(error)
-        if failure is None:
-            raise
-        raise failure from error
     kinds = sorted(Counter(map(tuple, rows)).items(), key=str)
     workers = tuple(replace(Worker(*row), tasks=count) for row, count in kinds)
     if problems := [problem for worker in workers for problem in misfits(worker)]:

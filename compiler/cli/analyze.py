@@ -6,13 +6,12 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.analysis import analysing, check_session
-from neelc.api.errors import run_error
+from neelc.api.errors import failing_as_runs_do
 from neelc.api.gathering import RunObservations, measures_of
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of
@@ -102,23 +101,11 @@ def _run(
             if options.untrusted:
                 check_session(spark, program)
             progress.begin("finding matches", Stages(spark))
-            with _failing_as_runs_do():
+            with failing_as_runs_do():
                 for analysis in analyses:
                     found += analysis.on(spark)
             progress.begin("stopping Spark")
     return found
-
-
-@contextmanager
-def _failing_as_runs_do() -> Iterator[None]:
-    """What Spark raises inside, as the error of a run where it is one."""
-    try:
-        yield
-    except Exception as error:
-        failure = None if isinstance(error, NeelError) else run_error(error)
-        if failure is None:
-            raise
-        raise failure from None
 
 
 class _Analysis:
@@ -208,7 +195,7 @@ def _measured_rules(
             if options.untrusted:
                 check_session(spark, program)
             frames = frames_of(spark, inputs, streams)
-            with _failing_as_runs_do():
+            with failing_as_runs_do():
                 for turn in range(RUNS + 1):  # the first one warms up
                     which = f"run {turn} of {RUNS}" if turn else "warming up"
                     progress.begin(f"running the rules, {which}", Stages(spark))

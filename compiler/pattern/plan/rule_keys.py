@@ -2,7 +2,8 @@
 
 Events that are equal in card and merchant are equal in the card. So a rule with `[card, merchant]` finds all
 its matches if events are partitioned by card, and the merchant stays a condition between its events. Then the
-rule needs no scan, shuffle and sort of its own, and takes the steps of a rule with `[card]` together with it.
+rule needs no scan, shuffle and sort of its own, and shares those steps with a rule with `[card]` that are the
+same; a step that also compares merchants stays its own.
 
 In the same way `[street]` runs beside `[level(street, Place.city)]`: a level is a function of the value, and
 of NULL, and of values that the relation does not have, it is NULL, which is a partition like others. From one
