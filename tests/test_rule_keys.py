@@ -4,6 +4,7 @@ when they stay in a pass of their own."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from in_bridge import Way
@@ -105,6 +106,16 @@ def test_conjunctions_and_closures() -> None:
     assert found["R1"] == [(4, 1), (9, 2), (10, 1)]
     assert found["R2"] == [(1, (4,)), (1, (4, 10)), (1, (10,)), (2, (9,))]
     assert found["R3"] == [(1, (4,)), (1, (4, 10)), (2, (9,))]
+
+
+def test_a_pass_in_chunks_of_time_takes_finer_rules_too() -> None:
+    """Where few keys have most of the events, these are spread by time."""
+    texts = ["SEQ(A a, B b) WHERE [id] WITHIN 9", "SEQ(A a, B b) WHERE [id, n] WITHIN 9"]
+    (made,) = rule_sets([replace(rule, chunked=True) for rule in planned(*texts)])
+    assert [choice.joins for choice in made.choices] == [True]
+    assert made.program.events.keys == ("id", "chunk")
+    in_chunks = set_matches(made, CARDS, replace(PLAIN, chunk=1))
+    assert {name: len(own) for name, own in in_chunks.items()} == {"R0": 6, "R1": 2}
 
 
 def test_a_chain_of_keys_is_one_pass() -> None:

@@ -55,9 +55,10 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
     if plan.parts:
         yield from _operator_lines(plan)
     else:
-        keys = ", ".join(key.name for key in plan.keys) or "none: time is cut into chunks"
+        keys = ", ".join(key.name for key in plan.keys) or "none"
+        chunks = "" if program.events.chunk is None else ": time is cut into chunks"
         yield f"pass {number}: {_listed(plan.names)}"
-        yield f"  key      {keys}"
+        yield f"  key      {keys}{chunks}"
         streams = ", ".join(stream.name for stream in plan.events.streams)
         yield f"  reads    {streams} once: one shuffle, one sort"
         yield from map(choice_line, plan.choices)
@@ -96,6 +97,8 @@ def choice_line(choice: KeyChoice) -> str:
       stays    Shop with [card, shop]: in the pass of [card] 1.5x more work is expected
     >>> print(choice_line(replace(choice, share=0.5)))
       stays    Shop with [card, shop]: in the pass of [card] one key has 50 % of the events
+    >>> replace(choice, share=0.5, chunked=True).joins  # a pass that spreads these events by time
+    True
     """
     rules = f"{_listed(choice.rules)} with [{', '.join(choice.own)}]"
     coarser = f"[{', '.join(choice.coarser)}]"

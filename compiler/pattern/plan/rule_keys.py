@@ -84,7 +84,7 @@ def coarsened(rule: RulePlan, coarse: Sequence[RulePlan]) -> RulePlan | None:
     if not rule.keys or not coarse[0].keys or rule.query.partial is not None:
         return None
     unit_and_clock = [(one.planned.plan.unit, one.query.clock) for one in (rule, coarse[0])]
-    if unit_and_clock[0] != unit_and_clock[1] or rule.chunked or any(one.chunked for one in coarse):
+    if unit_and_clock[0] != unit_and_clock[1]:
         return None
     if any(one.planned.program.everything for one in (rule, coarse[0])) or _lasts_longer(rule, coarse):
         return None
@@ -244,7 +244,8 @@ MOST_TOGETHER = 0.05
 @dataclass(frozen=True)
 class KeyChoice:
     """Rules with the key `own` that can be in the pass of a coarser key, and whether they are: the work of
-    two passes, that of one, and the share of the events that have the commonest coarser key."""
+    two passes, that of one, and the share of the events that have the commonest coarser key. `chunked`: the
+    coarser pass is cut into chunks of time."""
 
     rules: tuple[str, ...]
     own: tuple[str, ...]
@@ -252,6 +253,7 @@ class KeyChoice:
     apart: float
     together: float
     share: float
+    chunked: bool = False
 
     @property
     def loss(self) -> float:
@@ -261,7 +263,7 @@ class KeyChoice:
     @property
     def is_crowded(self) -> bool:
         """Whether one worker would get too many of the events, while the finer key spreads them."""
-        return self.share > MOST_TOGETHER
+        return self.share > MOST_TOGETHER and not self.chunked
 
     @property
     def joins(self) -> bool:
@@ -316,5 +318,6 @@ def _joined(fine: RulePass, coarse: RulePass, statistics: Statistics) -> RulePas
         inputs[0].work + inputs[1].work + before.tried * CANDIDATE + results,
         inputs[0].united(inputs[1]).work + after.tried * CANDIDATE + results + shapes,
         largest_share(moved[0].query, moved[0].keys, statistics),
+        any(rule.chunked for rule in coarse.rules),
     )
     return RulePass((*coarse.rules, *moved), (*coarse.choices, *fine.choices, choice))
