@@ -200,7 +200,7 @@ SHARED = """\
 3 of them in 1 pass over the events
 
 pass 1: narrow, never, wide
-  key      account
+  key      account: time is cut into chunks
   reads    Bank once: one shuffle, one sort
   judges   3 conditions on single events, each once, by Spark
   shares   narrow, wide: 3 steps instead of 5
