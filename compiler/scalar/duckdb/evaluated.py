@@ -1,0 +1,197 @@
+"""What the runtime computes for DuckDB: operations that DuckDB lacks, or has with another meaning.
+
+DuckDB calls a function of Arrow arrays, which computes row by row what the runtime's table of operations says.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from neelc.ir.names import bare
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    YEAR_INTERVAL,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+)
+from neelc.runtime.program import Apply, ColumnValue, Constant, Value
+from neelc.runtime.values.operations import OPERATIONS, compiled
+from neelc.runtime.values.times import Months
+from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope, UnspelledOperation, duck_type
+from neelc.scalar.type_of import value_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def evaluated(
+    operation: str, operands: Sequence[DuckText], type: DataType, scope: NameScope, *constants: object
+) -> DuckText:
+    """A call of an operation of the runtime; `constants` are given to it after the operands."""
+    if operation not in OPERATIONS:
+        raise UnspelledOperation(operation)
+    fixed = tuple(enumerate(constants, len(operands)))
+    types = tuple(piece.type for piece in operands)
+    known = (one for one in scope.calls.values() if (one.operation, one.operands, one.type, one.constants) == (operation, types, type, fixed))
+    call = next(known, None)
+    if call is None:
+        call = EvaluatedCall(f"neelc_{len(scope.calls)}", operation, types, type, fixed)
+        scope.calls[call.name] = call
+    return DuckText(f"{call.name}({', '.join(piece.text for piece in operands)})", type)
+
+
+def register(
+    connection: Any, calls: Iterable[EvaluatedCall], clock: Callable[[], AbstractContextManager[object]]
+) -> None:
+    """Give a connection the functions that it calls. `clock` makes the session's time zone that of the
+    runtime."""
+    for call in calls:
+        connection.create_function(
+            call.name,
+            _function(call, clock),
+            [duck_type(type) for type in call.operands],
+            duck_type(call.type),
+            type="arrow",
+            null_handling="special",
+        )
+
+
+def _function(
+    call: EvaluatedCall, clock: Callable[[], AbstractContextManager[object]]
+) -> Callable[..., pa.Array]:
+    import pyarrow as pa
+
+    fixed = dict(call.constants)
+    given = iter(range(len(call.operands)))
+    operands: list[Value] = [
+        Constant(fixed[place]) if place in fixed else ColumnValue("", str(next(given)))
+        for place in range(len(call.operands) + len(fixed))
+    ]
+    value = Apply(call.operation, tuple(operands), value_type(call.type))
+    readers = [reader_of(type) for type in call.operands]
+    write, type = writer_of(call.type), arrow_type(call.type)
+    made: list[Callable[[Sequence[Any]], Any]] = []
+
+    def function(*arrays: pa.ChunkedArray) -> pa.Array:
+        with clock():
+            if not made:  # what is constant is computed by the clock of the session
+                made.append(compiled(value, lambda column: int(column.name)))
+            (compute,) = made
+            columns = [
+                [None if one is None else read(one) for one in array.to_pylist()]
+                for read, array in zip(readers, arrays, strict=True)
+            ]
+            found = (compute(row) for row in zip(*columns, strict=True))
+            return pa.array([None if one is None else write(one) for one in found], type)
+
+    return function
+
+
+# Values of Arrow as the runtime has them, and back.
+
+UTC = datetime.UTC
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def reader_of(type: DataType) -> Callable[[Any], Any]:
+    """Of Arrow's values those of the runtime."""
+    match type:
+        case Array(element):
+            read = reader_of(element)
+            return lambda values: [None if one is None else read(one) for one in values]
+        case Map(key, value):
+            key_reader, value_reader = reader_of(key), reader_of(value)
+            return lambda pairs: {
+                key_reader(one): None if other is None else value_reader(other) for one, other in pairs
+            }
+        case Struct(fields):
+            readers = {bare(field.name): reader_of(field.type) for field in fields}
+            return lambda row: {
+                name: None if row[name] is None else read(row[name]) for name, read in readers.items()
+            }
+    if type == TIMESTAMP:
+        return lambda moment: moment.astimezone(UTC)
+    if type == DAY_INTERVAL:
+        return lambda span: datetime.timedelta(days=span.days, microseconds=span.nanoseconds // 1000)
+    if type == YEAR_INTERVAL:
+        return lambda span: Months(span.months)
+    return _same
+
+
+def writer_of(type: DataType) -> Callable[[Any], Any]:
+    """Of the runtime's values those of Arrow."""
+    match type:
+        case Array(element):
+            write = writer_of(element)
+            return lambda values: [None if one is None else write(one) for one in values]
+        case Map(key, value):
+            key_writer, value_writer = writer_of(key), writer_of(value)
+            return lambda found: [
+                (key_writer(one), None if other is None else value_writer(other))
+                for one, other in found.items()
+            ]
+        case Struct(fields):
+            writers = {bare(field.name): writer_of(field.type) for field in fields}
+            return lambda row: {
+                name: None if row[name] is None else write(row[name]) for name, write in writers.items()
+            }
+    if type == DAY_INTERVAL:
+        return lambda span: (0, span.days, (span.seconds * 10**6 + span.microseconds) * 1000)
+    if type == YEAR_INTERVAL:
+        return lambda span: (span.count, 0, 0)
+    return _same
+
+
+def arrow_type(type: DataType) -> pa.DataType:
+    """The type of Arrow that DuckDB has for a type."""
+    import pyarrow as pa
+
+    match type:
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case Array(element):
+            return pa.list_(arrow_type(element))
+        case Map(key, value):
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case Struct(fields):
+            return pa.struct([(bare(field.name), arrow_type(field.type)) for field in fields])
+    simple: dict[DataType, pa.DataType] = {
+        VOID: pa.int32(),
+        BOOLEAN: pa.bool_(),
+        TINYINT: pa.int8(),
+        SMALLINT: pa.int16(),
+        INT: pa.int32(),
+        BIGINT: pa.int64(),
+        FLOAT: pa.float32(),
+        DOUBLE: pa.float64(),
+        STRING: pa.string(),
+        BINARY: pa.binary(),
+        DATE: pa.date32(),
+        TIMESTAMP: pa.timestamp("us", "UTC"),
+        TIMESTAMP_NTZ: pa.timestamp("us"),
+        DAY_INTERVAL: pa.month_day_nano_interval(),
+        YEAR_INTERVAL: pa.month_day_nano_interval(),
+    }
+    return simple[type]

@@ -1,0 +1,141 @@
+"""A piece of a text of DuckDB: what it says, and Spark's type of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from neelc.ir.names import bare
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    YEAR_INTERVAL,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+)
+
+
+class UnspelledOperation(Exception):
+    """An operation that is neither DuckDB's nor the runtime's: what it is called."""
+
+
+@dataclass(frozen=True)
+class DuckText:
+    """An expression of DuckDB and its type. `value`: what is written down, of a constant. DuckDB's own type
+    of the expression is always `duck_type(type)`."""
+
+    text: str
+    type: DataType
+    value: object = None
+
+
+@dataclass(frozen=True)
+class EvaluatedCall:
+    """An operation that the runtime computes, for DuckDB to call by a `name`: of operands of these types.
+    `constants` are those that are written down, by their places; they are not given in the call."""
+
+    name: str
+    operation: str
+    operands: tuple[DataType, ...]
+    type: DataType
+    constants: tuple[tuple[int, object], ...] = ()
+
+
+Columns = Mapping[str, Mapping[str, DataType]]
+"""The types of the columns of relations, by their names; a relation that is alone has the name ''."""
+
+
+@dataclass(frozen=True)
+class NameScope:
+    """What names mean in an expression: columns, and the variables of lambdas around. `calls` collects what
+    the runtime computes. `strict`: a cast that fails is an error, as Spark has it in what users write."""
+
+    columns: Columns
+    variables: Mapping[str, DataType] = field(default_factory=dict)
+    calls: dict[str, EvaluatedCall] = field(default_factory=dict)
+    strict: bool = False
+
+    def binding(self, variables: Mapping[str, DataType]) -> NameScope:
+        """Inside of a lambda."""
+        return replace(self, variables={**self.variables, **variables})
+
+    def column(self, name: str) -> tuple[str, DataType] | None:
+        """A column of one of the relations: its name as it is written there, and its type."""
+        found = ((known, type) for one in self.columns.values() for known, type in one.items())
+        return next((one for one in found if one[0].lower() == name.lower()), None)
+
+
+def quoted(name: str) -> str:
+    """
+    >>> print(quoted('a "b'))
+    "a ""b"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text_literal(value: str) -> str:
+    """
+    >>> print(text_literal("it's"))
+    'it''s'
+    """
+    if "\0" in value:  # ends a text for DuckDB
+        return "(" + " || chr(0) || ".join(text_literal(part) for part in value.split("\0")) + ")"
+    return "'" + value.replace("'", "''") + "'"
+
+
+SIMPLE: dict[DataType, str] = {
+    VOID: "INTEGER",
+    BOOLEAN: "BOOLEAN",
+    TINYINT: "TINYINT",
+    SMALLINT: "SMALLINT",
+    INT: "INTEGER",
+    BIGINT: "BIGINT",
+    FLOAT: "FLOAT",
+    DOUBLE: "DOUBLE",
+    STRING: "VARCHAR",
+    BINARY: "BLOB",
+    DATE: "DATE",
+    TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
+    TIMESTAMP_NTZ: "TIMESTAMP",
+    DAY_INTERVAL: "INTERVAL",
+    YEAR_INTERVAL: "INTERVAL",
+}
+
+
+def duck_type(type: DataType) -> str:
+    """
+    >>> from neelc.ir.types import StructField
+    >>> duck_type(Array(Struct((StructField("a", INT), StructField("`b c`", STRING)))))
+    'STRUCT("a" INTEGER, "b c" VARCHAR)[]'
+    """
+    match type:
+        case Decimal(precision, scale):
+            return f"DECIMAL({precision}, {scale})"
+        case Array(element):
+            return f"{duck_type(element)}[]"
+        case Map(key, value):
+            return f"MAP({duck_type(key)}, {duck_type(value)})"
+        case Struct(fields):
+            return f"STRUCT({', '.join(f'{quoted(bare(one.name))} {duck_type(one.type)}' for one in fields)})"
+    if type not in SIMPLE:
+        raise UnspelledOperation(f"values of type {type}")
+    return SIMPLE[type]
+
+
+def null_of(type: DataType) -> DuckText:
+    return DuckText(f"CAST(NULL AS {duck_type(type)})", type)
