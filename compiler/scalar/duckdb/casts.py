@@ -22,7 +22,7 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, null_of, quoted
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, quoted
 from neelc.scalar.type_of import value_type
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
@@ -31,18 +31,18 @@ EXACT_DIGITS = 15
 
 
 def cast_to(operand: DuckText, target: DataType, scope: NameScope, strict: bool = False) -> DuckText:
-    """The operand as a value of another type; NULL where it cannot be one, or an error if that is `strict`."""
+    """The operand as a value of another type; NULL, or an error if it is `strict`, where it cannot be one."""
     source = operand.type
     if source == target:
         return operand
-    if source == VOID:
-        return null_of(target)
+    if source == VOID:  # NULL, or a failure
+        return DuckText(f"CAST({operand.text} AS {duck_type(target)})", target)
     found = _cast(operand, target, scope)
     if not strict or _never_fails(source, target):
         return found
-    message = f"error('a value of {source} cannot be cast to {target}')"
+    error = f"CAST(error('a value of {source} cannot be cast to {target}') AS {duck_type(target)})"
     failed = f"{operand.text} IS NOT NULL AND {found.text} IS NULL"
-    return DuckText(f"CASE WHEN {failed} THEN CAST({message} AS {duck_type(target)}) ELSE {found.text} END", target)
+    return DuckText(f"CASE WHEN {failed} THEN {error} ELSE {found.text} END", target)
 
 
 def _cast(operand: DuckText, target: DataType, scope: NameScope) -> DuckText:

@@ -1,13 +1,16 @@
 """What the runtime computes for DuckDB: operations that DuckDB lacks, or has with another meaning.
 
-DuckDB calls a function of Arrow arrays, which computes row by row what the runtime's table of operations says.
+DuckDB calls a function of Arrow arrays, which computes row by row what the runtime's table of operations
+says.
 """
 
 from __future__ import annotations
 
 import datetime
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from neelc.ir.names import bare
@@ -51,10 +54,10 @@ def evaluated(
         raise UnspelledOperation(operation)
     fixed = tuple(enumerate(constants, len(operands)))
     types = tuple(piece.type for piece in operands)
-    known = (one for one in scope.calls.values() if (one.operation, one.operands, one.type, one.constants) == (operation, types, type, fixed))
-    call = next(known, None)
+    wanted = EvaluatedCall("", operation, types, type, fixed)
+    call = next((one for one in scope.calls.values() if replace(one, name="") == wanted), None)
     if call is None:
-        call = EvaluatedCall(f"neelc_{len(scope.calls)}", operation, types, type, fixed)
+        call = replace(wanted, name=f"neelc_{len(scope.calls)}")
         scope.calls[call.name] = call
     return DuckText(f"{call.name}({', '.join(piece.text for piece in operands)})", type)
 
@@ -91,7 +94,7 @@ def _function(
     write, type = writer_of(call.type), arrow_type(call.type)
     made: list[Callable[[Sequence[Any]], Any]] = []
 
-    def function(*arrays: pa.ChunkedArray) -> pa.Array:
+    def function(*arrays: Any) -> Any:
         with clock():
             if not made:  # what is constant is computed by the clock of the session
                 made.append(compiled(value, lambda column: int(column.name)))
@@ -103,6 +106,11 @@ def _function(
             found = (compute(row) for row in zip(*columns, strict=True))
             return pa.array([None if one is None else write(one) for one in found], type)
 
+    # DuckDB asks how many arguments there are.
+    places = [
+        inspect.Parameter(f"x{place}", inspect.Parameter.POSITIONAL_ONLY) for place in range(len(readers))
+    ]
+    function.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]
     return function
 
 
@@ -134,9 +142,9 @@ def reader_of(type: DataType) -> Callable[[Any], Any]:
     if type == TIMESTAMP:
         return lambda moment: moment.astimezone(UTC)
     if type == DAY_INTERVAL:
-        return lambda span: datetime.timedelta(days=span.days, microseconds=span.nanoseconds // 1000)
+        return lambda micros: datetime.timedelta(microseconds=micros)
     if type == YEAR_INTERVAL:
-        return lambda span: Months(span.months)
+        return Months
     return _same
 
 
@@ -158,9 +166,9 @@ def writer_of(type: DataType) -> Callable[[Any], Any]:
                 name: None if row[name] is None else write(row[name]) for name, write in writers.items()
             }
     if type == DAY_INTERVAL:
-        return lambda span: (0, span.days, (span.seconds * 10**6 + span.microseconds) * 1000)
+        return lambda span: span // datetime.timedelta(microseconds=1)
     if type == YEAR_INTERVAL:
-        return lambda span: (span.count, 0, 0)
+        return lambda span: span.count
     return _same
 
 
@@ -191,7 +199,7 @@ def arrow_type(type: DataType) -> pa.DataType:
         DATE: pa.date32(),
         TIMESTAMP: pa.timestamp("us", "UTC"),
         TIMESTAMP_NTZ: pa.timestamp("us"),
-        DAY_INTERVAL: pa.month_day_nano_interval(),
-        YEAR_INTERVAL: pa.month_day_nano_interval(),
+        DAY_INTERVAL: pa.int64(),
+        YEAR_INTERVAL: pa.int32(),
     }
     return simple[type]

@@ -27,7 +27,6 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Map,
-    Struct,
 )
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
@@ -138,8 +137,8 @@ def _shift_left(pieces: Pieces, scope: NameScope) -> DuckText:
         raise UnspelledOperation("shiftleft by what is not written down")
     bits = 64 if one.type == BIGINT else 32
     low = f"(CAST({one.text} AS HUGEINT) & {2 ** (bits - by.value) - 1}) * {2**by.value}"
-    text = f"CAST(CASE WHEN {low} >= {2 ** (bits - 1)} THEN {low} - {2**bits} ELSE {low} END AS {duck_type(one.type)})"
-    return DuckText(text, one.type)
+    signed = f"CASE WHEN {low} >= {2 ** (bits - 1)} THEN {low} - {2**bits} ELSE {low} END"
+    return DuckText(f"CAST({signed} AS {duck_type(one.type)})", one.type)
 
 
 def _shift_right(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -166,7 +165,7 @@ def _sequence(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _raise(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"CAST(error({pieces[0].text}) AS INTEGER)", VOID)
+    return DuckText(f"error({pieces[0].text})", VOID)
 
 
 def _concat(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -312,6 +311,7 @@ NATIVE: dict[str, SpellCall] = {
     "abs": _absolute,
     "any_value": _any,
     "array": _array,
+    "array_size": _size,
     "array_max": _of_list("list_max"),
     "array_min": _of_list("list_min"),
     "avg": _average,
@@ -356,5 +356,3 @@ NATIVE: dict[str, SpellCall] = {
     "unix_micros": _micros,
     "xxhash64": _hash,
 }
-
-__all__ = ["Struct", "spelled_call"]

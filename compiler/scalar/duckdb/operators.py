@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Sequence
 
@@ -29,7 +28,6 @@ from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type
 from neelc.scalar.operators import Typed, binary, common, common_of
-from neelc.scalar.type_of import INTERVALS
 from neelc.source import Span
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
@@ -139,7 +137,7 @@ def interval(text: str) -> DuckText:
     """An interval constant of one unit.
 
     >>> interval("INTERVAL '1.5' SECOND")
-    DuckText(text="INTERVAL '1500000 microseconds'", type=SimpleType(name='INTERVAL DAY TO SECOND'), value=None)
+    DuckText(text='CAST(1500000 AS BIGINT)', type=SimpleType(name='INTERVAL DAY TO SECOND'), value=None)
     """
     found = _PART.match(text)
     if found is None:
@@ -147,13 +145,10 @@ def interval(text: str) -> DuckText:
     unit, value = found["unit"].upper().removesuffix("S"), found["value"]
     if unit in ("YEAR", "MONTH"):
         months = int(value) * (12 if unit == "YEAR" else 1)
-        return DuckText(f"INTERVAL '{months} months'", YEAR_INTERVAL)
+        return DuckText(str(months), YEAR_INTERVAL)
     if unit not in _SECONDS:
         raise UnspelledOperation(text)
     whole, _, places = value.partition(".")
     micros = int(whole.lstrip("+-") or 0) * 10**6 + int(places.ljust(6, "0")[:6] or 0)
     micros *= _SECONDS[unit] * (-1 if whole.startswith("-") else 1)
-    return DuckText(f"INTERVAL '{micros} microseconds'", DAY_INTERVAL)
-
-
-__all__ = ["INTERVALS", "arithmetic", "as_typed", "common_pieces", "comparison", "datetime", "interval", "negative"]
+    return DuckText(f"CAST({micros} AS BIGINT)", DAY_INTERVAL)

@@ -112,9 +112,10 @@ SIMPLE: dict[DataType, str] = {
     DATE: "DATE",
     TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
     TIMESTAMP_NTZ: "TIMESTAMP",
-    DAY_INTERVAL: "INTERVAL",
-    YEAR_INTERVAL: "INTERVAL",
+    DAY_INTERVAL: "BIGINT",
+    YEAR_INTERVAL: "INTEGER",
 }
+"""Intervals are numbers, as in Spark: of microseconds, or of months."""
 
 
 def duck_type(type: DataType) -> str:
@@ -135,7 +136,3 @@ def duck_type(type: DataType) -> str:
     if type not in SIMPLE:
         raise UnspelledOperation(f"values of type {type}")
     return SIMPLE[type]
-
-
-def null_of(type: DataType) -> DuckText:
-    return DuckText(f"CAST(NULL AS {duck_type(type)})", type)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlglot
 from sqlglot import exp
@@ -32,7 +32,6 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Map,
-    SimpleType,
     Struct,
     StructField,
 )
@@ -46,15 +45,13 @@ from neelc.scalar.duckdb.operators import (
     negative,
 )
 from neelc.scalar.duckdb.pieces import (
-    Columns,
     DuckText,
     NameScope,
     UnspelledOperation,
-    null_of,
+    duck_type,
     quoted,
     text_literal,
 )
-from neelc.scalar.operators import common
 
 Node = Any
 """A node of sqlglot's; versions differ in the class that all of them have in common."""
@@ -64,13 +61,13 @@ class SparkCalls(Databricks):
     """Spark's SQL. Unlike sqlglot's own, it leaves calls of functions as they are written."""
 
     class Parser(Databricks.Parser):
-        FUNCTIONS: Any = {}
-        FUNCTION_PARSERS: Any = {
+        FUNCTIONS: ClassVar[Any] = {}
+        FUNCTION_PARSERS: ClassVar[Any] = {
             name: parse
             for name, parse in Databricks.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
         }
-        NO_PAREN_FUNCTION_PARSERS: Any = {
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
             name: parse
             for name, parse in Databricks.Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name != "TRANSFORM"
@@ -131,7 +128,9 @@ def data_type(node: Node) -> DataType:
     """The type that a part of a tree stands for."""
     if isinstance(node.this, exp.Interval):
         name = node.this.sql(dialect=SparkCalls).upper()
-        return SIMPLE_TYPES["INTERVAL YEAR TO MONTH" if re.search("YEAR|MONTH", name) else "INTERVAL DAY TO SECOND"]
+        return SIMPLE_TYPES[
+            "INTERVAL YEAR TO MONTH" if re.search("YEAR|MONTH", name) else "INTERVAL DAY TO SECOND"
+        ]
     name = getattr(node.this, "value", str(node.this)).upper()
     inside = node.expressions
     match name:
@@ -140,7 +139,9 @@ def data_type(node: Node) -> DataType:
         case "MAP":
             return Map(data_type(inside[0]), data_type(inside[1]))
         case "STRUCT":
-            return Struct(tuple(StructField(written(one.name), data_type(one.args["kind"])) for one in inside))
+            return Struct(
+                tuple(StructField(written(one.name), data_type(one.args["kind"])) for one in inside)
+            )
         case "DECIMAL":
             return Decimal(*(int(one.name or one.this.name) for one in inside))
     known = SIMPLE_TYPES.get(TYPES.get(name, name))
@@ -219,8 +220,6 @@ def _literal(node: Node, scope: NameScope) -> DuckText:
 
 
 def _typed_number(text: str, type: DataType, value: object) -> DuckText:
-    from neelc.scalar.duckdb.pieces import duck_type
-
     shown = text if type == INT else f"CAST({text} AS {duck_type(type)})"
     return DuckText(shown, type, value)
 
@@ -231,7 +230,7 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
     if isinstance(operand.value, int) and not isinstance(operand.value, bool) and target in INTEGERS:
         return _typed_number(str(operand.value), target, operand.value)
     if target in (DOUBLE, FLOAT) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return DuckText(f"CAST({node.this.this} AS {str(target)})", target, float(node.this.this))
+        return DuckText(f"CAST({node.this.this} AS {target!s})", target, float(node.this.this))
     strict = scope.strict and not isinstance(node, exp.TryCast)
     return cast_to(operand, target, scope, strict)
 
@@ -282,7 +281,7 @@ def _negative(node: Node, scope: NameScope) -> DuckText:
     operand = spell(node.this, scope)
     if isinstance(operand.value, int | float) and not isinstance(operand.value, bool):
         if isinstance(operand.value, float):
-            return DuckText(f"CAST('{-operand.value!r}' AS {str(operand.type)})", operand.type, -operand.value)
+            return DuckText(f"CAST('{-operand.value!r}' AS {operand.type!s})", operand.type, -operand.value)
         return _typed_number(str(-operand.value), operand.type, -operand.value)
     return negative(operand, scope)
 
@@ -351,7 +350,9 @@ def _bracket(node: Node, scope: NameScope) -> DuckText:
         # sqlglot counts from 0 whatever the dialect has written.
         shift = int(node.args.get("offset") or 0)
         place = spell(key, scope)
-        return spelled_call(name, [base, place if not shift else arithmetic("-", place, DuckText("1", INT, 1), scope)], scope)
+        return spelled_call(
+            name, [base, place if not shift else arithmetic("-", place, DuckText("1", INT, 1), scope)], scope
+        )
     return spelled_call(name, [base, spell(key, scope)], scope)
 
 
@@ -373,7 +374,9 @@ def _call(node: Node, scope: NameScope) -> DuckText:
 
 def _extract(node: Node, scope: NameScope) -> DuckText:
     part = node.this.name or str(node.this)
-    return spelled_call("extract", [DuckText(text_literal(part), STRING, part), spell(node.expression, scope)], scope)
+    return spelled_call(
+        "extract", [DuckText(text_literal(part), STRING, part), spell(node.expression, scope)], scope
+    )
 
 
 def _like(kind: str) -> Spell:
@@ -418,6 +421,20 @@ def _filter(arguments: list[Node], scope: NameScope) -> DuckText:
     return DuckText(f"list_filter({values.text}, {function})", values.type)
 
 
+def _aggregate(arguments: list[Node], scope: NameScope) -> DuckText:
+    """Elements of a list put together one by one, from a first value on."""
+    values, first = spell(arguments[0], scope), spell(arguments[1], scope)
+    function = arguments[2]
+    if not isinstance(values.type, Array) or not isinstance(function, exp.Lambda) or len(arguments) > 3:
+        raise UnspelledOperation("aggregate")
+    names = [one.name for one in function.expressions]
+    inside = scope.binding(dict(zip(names, (first.type, values.type.element), strict=True)))
+    body = cast_to(spell(function.this, inside), first.type, inside)
+    shown = ", ".join(map(quoted, names))
+    text = f"list_reduce({values.text}, lambda {shown}: {body.text}, {first.text})"
+    return DuckText(text, first.type)
+
+
 def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
     named = []
     for place, one in enumerate(arguments, 1):
@@ -459,6 +476,7 @@ def _identifier(arguments: list[Node], scope: NameScope) -> DuckText:
 
 
 SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
+    "aggregate": _aggregate,
     "count": _count,
     "filter": _filter,
     "identifier": _identifier,
@@ -497,6 +515,7 @@ def ordering(node: Node, scope: NameScope) -> str:
 
 SPELLINGS: dict[type, Spell] = {
     exp.Column: _column,
+    exp.Identifier: lambda node, scope: _column(exp.Column(this=node), scope),
     exp.Literal: _literal,
     exp.Null: lambda node, scope: DuckText("NULL", VOID),
     exp.Boolean: lambda node, scope: DuckText("TRUE" if node.this else "FALSE", BOOLEAN, bool(node.this)),
@@ -542,23 +561,3 @@ SPELLINGS: dict[type, Spell] = {
     exp.Interval: _interval,
     exp.Window: _window,
 }
-
-
-def constant_type(type: DataType) -> bool:
-    """Whether a type has no parts."""
-    return isinstance(type, SimpleType | Decimal)
-
-
-__all__ = [
-    "Columns",
-    "DuckText",
-    "NameScope",
-    "UnspelledOperation",
-    "common",
-    "null_of",
-    "ordering",
-    "parsed",
-    "spelled",
-    "spelled_schema",
-    "spelled_type",
-]
