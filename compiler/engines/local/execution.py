@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,7 @@ from neelc.engines.spark.relations import (
 )
 from neelc.ir.expressions import Function
 from neelc.ir.types import DAY_INTERVAL, DataType
+from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.user_functions import called, needed
 from neelc.runtime.values.times import in_zone
@@ -47,6 +49,7 @@ from neelc.scalar.duckdb.pieces import (
     duck_type,
     quoted,
 )
+from neelc.scalar.duckdb.queries import spelled_query
 from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
 
 BATCH = 100_000
@@ -224,9 +227,21 @@ class LocalPlan:
                 return f"SELECT * FROM {quoted(source)}" + (f" ORDER BY {by}" if by else ""), self.types[
                     source
                 ]
+            case SparkQuery():
+                return self._query(relation)
             case Observed(source):
                 return f"SELECT * FROM {quoted(source)}", self.types[source]
         raise UnspelledOperation(type(relation).__name__)
+
+    def _query(self, relation: SparkQuery) -> tuple[str, Types]:
+        """A query of Spark's own SQL. `{name}` stands for a relation, if there is any."""
+        text, names = relation.text, {name.lower(): name for name in relation.names}
+        if relation.names:
+            text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"`{m[1]}`" if m[1] else m[0][0], text)
+        tables = {name: self.types[name] for name in names.values()}
+        arguments = {name: value for value, name in relation.arguments}
+        found = spelled_query(text, tables, arguments, self.calls)
+        return found.text, found.types
 
     def _union(self, sources: tuple[str, ...]) -> tuple[str, Types]:
         """Columns are found by name, and have a type in common."""

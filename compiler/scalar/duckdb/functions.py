@@ -256,6 +256,43 @@ def _of_list(name: str) -> SpellCall:
     return of_list
 
 
+def _compact(pieces: Pieces, scope: NameScope) -> DuckText:
+    (values,) = pieces
+    return DuckText(f"list_filter({values.text}, lambda e_: e_ IS NOT NULL)", values.type)
+
+
+def _distinct(pieces: Pieces, scope: NameScope) -> DuckText:
+    """Each value where it is first."""
+    (values,) = pieces
+    text = f"list_filter({values.text}, lambda e_, i_: list_position({values.text}, e_) = i_)"
+    return DuckText(text, values.type)
+
+
+def _slice(pieces: Pieces, scope: NameScope) -> DuckText:
+    values, first, length = pieces
+    if not isinstance(first.value, int) or first.value < 1:
+        raise UnspelledOperation("slice from the end of an array")
+    end = f"{first.value - 1} + {length.text}"
+    return DuckText(f"list_slice({values.text}, {first.value}, {end})", values.type)
+
+
+def _first(pieces: Pieces, scope: NameScope) -> DuckText:
+    """The first value; the first that is not NULL, if that is said."""
+    if len(pieces) > 1 and pieces[1].value is True:
+        text = f"first({pieces[0].text}) FILTER (WHERE {pieces[0].text} IS NOT NULL)"
+        return DuckText(text, pieces[0].type)
+    return DuckText(f"first({pieces[0].text})", pieces[0].type)
+
+
+def _by(name: str) -> SpellCall:
+    """max_by and min_by."""
+
+    def by(pieces: Pieces, scope: NameScope) -> DuckText:
+        return DuckText(_text(name, pieces), pieces[0].type)
+
+    return by
+
+
 def _array(pieces: Pieces, scope: NameScope) -> DuckText:
     if not pieces:
         return DuckText("CAST([] AS INTEGER[])", Array(VOID))
@@ -312,6 +349,8 @@ NATIVE: dict[str, SpellCall] = {
     "any_value": _any,
     "array": _array,
     "array_size": _size,
+    "array_compact": _compact,
+    "array_distinct": _distinct,
     "array_max": _of_list("list_max"),
     "array_min": _of_list("list_min"),
     "avg": _average,
@@ -321,6 +360,7 @@ NATIVE: dict[str, SpellCall] = {
     "collect_list": _collected,
     "concat": _concat,
     "explode": _explode,
+    "first": _first,
     "get": _item,
     "greatest": _extreme("greatest"),
     "isnan": _isnan,
@@ -331,7 +371,10 @@ NATIVE: dict[str, SpellCall] = {
     "lead": _shifted("lead"),
     "least": _extreme("least"),
     "max": _largest("max"),
+    "max_by": _by("arg_max_null"),
+    "mean": _average,
     "min": _largest("min"),
+    "min_by": _by("arg_min_null"),
     "nullif": _nullif,
     "nvl": _common("coalesce"),
     "ifnull": _common("coalesce"),
@@ -343,6 +386,7 @@ NATIVE: dict[str, SpellCall] = {
     "shiftleft": _shift_left,
     "shiftright": _shift_right,
     "size": _size,
+    "slice": _slice,
     "sum": _sum(False),
     "timestamp_micros": _of_micros,
     "try_add": _tried("+"),

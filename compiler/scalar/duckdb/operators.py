@@ -24,6 +24,7 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type
@@ -84,6 +85,8 @@ def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried
     if op == "||":
         return joined(one, other, type)
     kinds = (one.type, other.type)
+    if isinstance(type, Decimal) and all(isinstance(kind, Decimal) for kind in kinds):
+        return of_decimals(op, one, other, type, scope)
     if any(isinstance(kind, Decimal) or kind not in (*INTEGERS, FLOAT, DOUBLE) for kind in kinds):
         return evaluated(op, [one, other], type, scope)
     if op in NATIVE:
@@ -93,6 +96,17 @@ def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried
     if op == "^":
         return DuckText(f"xor({one.text}, {other.text})", type)
     return divided(op, one, other, type, scope)
+
+
+def of_decimals(op: str, one: DuckText, other: DuckText, type: Decimal, scope: NameScope) -> DuckText:
+    """Arithmetic of decimals: by DuckDB where no digit can be lost before the end."""
+    assert isinstance(one.type, Decimal) and isinstance(other.type, Decimal)
+    to = duck_type(type)
+    if op in ("+", "-") and type.scale == max(one.type.scale, other.type.scale):
+        return DuckText(f"TRY(CAST(CAST({one.text} AS {to}) {op} CAST({other.text} AS {to}) AS {to}))", type)
+    if op == "*" and one.type.precision + other.type.precision < decimals.MAX_PRECISION:
+        return DuckText(f"CAST({one.text} * {other.text} AS {to})", type)
+    return evaluated(op, [one, other], type, scope)
 
 
 def divided(op: str, one: DuckText, other: DuckText, type: DataType, scope: NameScope) -> DuckText:

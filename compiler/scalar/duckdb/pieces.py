@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from neelc.ir.names import bare
 from neelc.ir.types import (
@@ -63,12 +64,17 @@ Columns = Mapping[str, Mapping[str, DataType]]
 @dataclass(frozen=True)
 class NameScope:
     """What names mean in an expression: columns, and the variables of lambdas around. `calls` collects what
-    the runtime computes. `strict`: a cast that fails is an error, as Spark has it in what users write."""
+    the runtime computes. `strict`: a cast that fails is an error, as Spark has it in what users write; there,
+    columns of SELECT have `aliases`, `queries` spells a query inside of an expression, and `arguments` are
+    the values of parameters."""
 
     columns: Columns
     variables: Mapping[str, DataType] = field(default_factory=dict)
     calls: dict[str, EvaluatedCall] = field(default_factory=dict)
     strict: bool = False
+    aliases: Mapping[str, DataType] = field(default_factory=dict)
+    queries: Callable[[Any, NameScope], tuple[str, Mapping[str, DataType]]] | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     def binding(self, variables: Mapping[str, DataType]) -> NameScope:
         """Inside of a lambda."""
@@ -76,8 +82,11 @@ class NameScope:
 
     def column(self, name: str) -> tuple[str, DataType] | None:
         """A column of one of the relations: its name as it is written there, and its type."""
-        found = ((known, type) for one in self.columns.values() for known, type in one.items())
-        return next((one for one in found if one[0].lower() == name.lower()), None)
+        for columns in (*self.columns.values(), self.aliases):
+            for known, type in columns.items():
+                if known.lower() == name.lower():
+                    return known, type
+        return None
 
 
 def quoted(name: str) -> str:

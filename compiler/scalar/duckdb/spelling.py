@@ -7,7 +7,7 @@ makes of it. All calls of functions come by the names that Spark has for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -324,10 +324,45 @@ def _between(node: Node, scope: NameScope) -> DuckText:
 
 
 def _in(node: Node, scope: NameScope) -> DuckText:
-    if node.args.get("query") is not None or not node.expressions:
-        raise UnspelledOperation("IN with a query")
+    query = node.args.get("query")
+    if query is not None:
+        text, types = _nested(query, scope)
+        operand, (inner,) = spell(node.this, scope), types.items()
+        first, second = common_pieces([operand, DuckText(quoted(inner[0]), inner[1])], scope)[0]
+        return DuckText(f"({first.text} IN (SELECT {second.text} FROM ({text})))", BOOLEAN)
     operand, *items = common_pieces(_all([node.this, *node.expressions], scope), scope)[0]
     return DuckText(f"({operand.text} IN ({', '.join(item.text for item in items)}))", BOOLEAN)
+
+
+def _nested(node: Node, scope: NameScope) -> tuple[str, Mapping[str, DataType]]:
+    """A query inside of an expression."""
+    if scope.queries is None:
+        raise UnspelledOperation("a query inside of an expression")
+    return scope.queries(node.this if isinstance(node, exp.Subquery) else node, scope)
+
+
+def _scalar_query(node: Node, scope: NameScope) -> DuckText:
+    text, types = _nested(node, scope)
+    (type,) = types.values()
+    return DuckText(f"({text})", type)
+
+
+def _exists(node: Node, scope: NameScope) -> DuckText:
+    return DuckText(f"EXISTS ({_nested(node.this, scope)[0]})", BOOLEAN)
+
+
+def _parameter(node: Node, scope: NameScope) -> DuckText:
+    name = node.name
+    if name not in scope.arguments:
+        raise UnspelledOperation(f"the parameter {name}")
+    return spelled(scope.arguments[name], NameScope({}, calls=scope.calls))
+
+
+def _filtered(node: Node, scope: NameScope) -> DuckText:
+    """An aggregate with FILTER (WHERE ...)."""
+    found = spell(node.this, scope)
+    condition = cast_to(spell(node.expression.this, scope), BOOLEAN, scope)
+    return DuckText(f"{found.text} FILTER (WHERE {condition.text})", found.type)
 
 
 def _is(node: Node, scope: NameScope) -> DuckText:
@@ -425,14 +460,35 @@ def _aggregate(arguments: list[Node], scope: NameScope) -> DuckText:
     """Elements of a list put together one by one, from a first value on."""
     values, first = spell(arguments[0], scope), spell(arguments[1], scope)
     function = arguments[2]
-    if not isinstance(values.type, Array) or not isinstance(function, exp.Lambda) or len(arguments) > 3:
+    if not isinstance(values.type, Array) or not isinstance(function, exp.Lambda):
         raise UnspelledOperation("aggregate")
     names = [one.name for one in function.expressions]
     inside = scope.binding(dict(zip(names, (first.type, values.type.element), strict=True)))
     body = cast_to(spell(function.this, inside), first.type, inside)
     shown = ", ".join(map(quoted, names))
-    text = f"list_reduce({values.text}, lambda {shown}: {body.text}, {first.text})"
-    return DuckText(text, first.type)
+    found = DuckText(f"list_reduce({values.text}, lambda {shown}: {body.text}, {first.text})", first.type)
+    if len(arguments) < 4:
+        return found
+    (name,) = (one.name for one in arguments[3].expressions)
+    end = spell(arguments[3].this, scope.binding({name: first.type}))
+    text = f"list_extract(list_transform([{found.text}], lambda {quoted(name)}: {end.text}), 1)"
+    return DuckText(f"CASE WHEN {values.text} IS NOT NULL THEN {text} END", end.type)
+
+
+def _arrays_zip(arguments: list[Node], scope: NameScope) -> DuckText:
+    """Structs of the elements of each place; their fields have the names of columns, or are counted."""
+    lists = [spell(one, scope) for one in arguments]
+    names = [one.name if isinstance(one, exp.Column) else str(place) for place, one in enumerate(arguments)]
+    fields = []
+    for one in lists:
+        if not isinstance(one.type, Array):
+            raise UnspelledOperation("arrays_zip")
+        fields.append(DuckText(f"list_extract({one.text}, i_)", one.type.element))
+    packed = _packed(list(zip(names, fields, strict=True)))
+    longest = f"greatest({', '.join(f'len({one.text})' for one in lists)})"
+    missing = " OR ".join(f"{one.text} IS NULL" for one in lists)
+    places = f"generate_series(1, CASE WHEN {missing} THEN NULL ELSE {longest} END)"
+    return DuckText(f"list_transform({places}, lambda i_: {packed.text})", Array(packed.type))
 
 
 def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
@@ -477,6 +533,7 @@ def _identifier(arguments: list[Node], scope: NameScope) -> DuckText:
 
 SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     "aggregate": _aggregate,
+    "arrays_zip": _arrays_zip,
     "count": _count,
     "filter": _filter,
     "identifier": _identifier,
@@ -560,4 +617,10 @@ SPELLINGS: dict[type, Spell] = {
     exp.Escape: _escape,
     exp.Interval: _interval,
     exp.Window: _window,
+    exp.Subquery: _scalar_query,
+    exp.Select: _scalar_query,
+    exp.Exists: _exists,
+    exp.Placeholder: _parameter,
+    exp.Parameter: _parameter,
+    exp.Filter: _filtered,
 }
