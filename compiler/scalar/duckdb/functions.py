@@ -32,7 +32,7 @@ from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, aggregate_of, duck_type
 from neelc.scalar.functions import called
 from neelc.scalar.signatures import SCALAR_SIGNATURES
 
@@ -210,13 +210,13 @@ def _sum(tried: bool) -> SpellCall:
             case Decimal(precision, scale):
                 type: DataType = decimals.bounded(precision + 10, scale)
             case SimpleNumber if SimpleNumber in (FLOAT, DOUBLE):
-                return DuckText(f"sum({cast_to(value, DOUBLE, scope).text})", DOUBLE)
+                return aggregate_of(f"sum({cast_to(value, DOUBLE, scope).text})", DOUBLE)
             case SimpleNumber if SimpleNumber in INTEGERS:
                 type = BIGINT
             case _:
                 raise UnspelledOperation(f"a sum of {value.type}")
         cast = "TRY_CAST" if tried or not scope.strict else "CAST"
-        return DuckText(f"{cast}(sum({value.text}) AS {duck_type(type)})", type)
+        return aggregate_of(f"sum({value.text})", type, (f"{cast}(", f" AS {duck_type(type)})"))
 
     return sum
 
@@ -240,8 +240,9 @@ def _largest(name: str) -> SpellCall:
 
 def _collected(pieces: Pieces, scope: NameScope) -> DuckText:
     (value,) = pieces
-    text = f"coalesce(list({value.text}) FILTER ({value.text} IS NOT NULL), [])"
-    return DuckText(text, Array(value.type))
+    # NULLs are left out afterwards: FILTER may follow.
+    around = ("list_filter(coalesce(", ", []), lambda e_: e_ IS NOT NULL)")
+    return aggregate_of(f"list({value.text})", Array(value.type), around)
 
 
 def _of_list(name: str) -> SpellCall:
@@ -279,9 +280,8 @@ def _slice(pieces: Pieces, scope: NameScope) -> DuckText:
 def _first(pieces: Pieces, scope: NameScope) -> DuckText:
     """The first value; the first that is not NULL, if that is said."""
     if len(pieces) > 1 and pieces[1].value is True:
-        text = f"first({pieces[0].text}) FILTER (WHERE {pieces[0].text} IS NOT NULL)"
-        return DuckText(text, pieces[0].type)
-    return DuckText(f"first({pieces[0].text})", pieces[0].type)
+        return aggregate_of(f"any_value({pieces[0].text})", pieces[0].type)
+    return aggregate_of(f"first({pieces[0].text})", pieces[0].type)
 
 
 def _by(name: str) -> SpellCall:

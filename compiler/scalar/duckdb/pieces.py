@@ -38,11 +38,29 @@ class UnspelledOperation(Exception):
 @dataclass(frozen=True)
 class DuckText:
     """An expression of DuckDB and its type. `value`: what is written down, of a constant. DuckDB's own type
-    of the expression is always `duck_type(type)`."""
+    of the expression is always `duck_type(type)`.
+
+    Of an aggregate, `call` is what FILTER and OVER may follow, and `around` is the text around the call."""
 
     text: str
     type: DataType
     value: object = None
+    call: str = ""
+    around: tuple[str, str] = ("", "")
+
+    def followed(self, clause: str) -> DuckText:
+        """An aggregate with FILTER or OVER.
+
+        >>> from neelc.ir.types import BIGINT
+        >>> aggregate_of("sum(x)", BIGINT, ("CAST(", " AS BIGINT)")).followed("OVER ()").text
+        'CAST(sum(x) OVER () AS BIGINT)'
+        """
+        return aggregate_of(f"{self.call or self.text} {clause}", self.type, self.around)
+
+
+def aggregate_of(call: str, type: DataType, around: tuple[str, str] = ("", "")) -> DuckText:
+    """A call of an aggregate, with what is around it."""
+    return DuckText(f"{around[0]}{call}{around[1]}", type, None, call, around)
 
 
 @dataclass(frozen=True)
@@ -69,7 +87,7 @@ class NameScope:
     the values of parameters."""
 
     columns: Columns
-    variables: Mapping[str, DataType] = field(default_factory=dict)
+    variables: Mapping[str, DuckText] = field(default_factory=dict)
     calls: dict[str, EvaluatedCall] = field(default_factory=dict)
     strict: bool = False
     aliases: Mapping[str, DataType] = field(default_factory=dict)
@@ -78,7 +96,8 @@ class NameScope:
 
     def binding(self, variables: Mapping[str, DataType]) -> NameScope:
         """Inside of a lambda."""
-        return replace(self, variables={**self.variables, **variables})
+        own = {name: DuckText(quoted(name), type) for name, type in variables.items()}
+        return replace(self, variables={**self.variables, **own})
 
     def column(self, name: str) -> tuple[str, DataType] | None:
         """A column of one of the relations: its name as it is written there, and its type."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -20,12 +21,14 @@ from neelc.ir.names import bare, same, written
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INT,
     SIMPLE_TYPES,
     SMALLINT,
     STRING,
+    TIMESTAMP,
     TINYINT,
     VOID,
     Array,
@@ -170,7 +173,7 @@ def _all(nodes: Sequence[Node], scope: NameScope) -> list[DuckText]:
 def _column(node: Node, scope: NameScope) -> DuckText:
     first, *rest = [part.name for part in node.parts]
     if first in scope.variables:
-        return fields(DuckText(quoted(first), scope.variables[first]), rest)
+        return fields(scope.variables[first], rest)
     relation = next((one for one in scope.columns if one and one.lower() == first.lower()), None)
     if relation is not None and rest:
         own = ((name, type) for name, type in scope.columns[relation].items() if same_bare(name, rest[0]))
@@ -362,7 +365,7 @@ def _filtered(node: Node, scope: NameScope) -> DuckText:
     """An aggregate with FILTER (WHERE ...)."""
     found = spell(node.this, scope)
     condition = cast_to(spell(node.expression.this, scope), BOOLEAN, scope)
-    return DuckText(f"{found.text} FILTER (WHERE {condition.text})", found.type)
+    return found.followed(f"FILTER (WHERE {condition.text})")
 
 
 def _is(node: Node, scope: NameScope) -> DuckText:
@@ -441,7 +444,11 @@ def _lambda_call(name: str, arguments: list[Node], scope: NameScope) -> tuple[Du
     if not isinstance(values.type, Array) or not isinstance(function, exp.Lambda):
         raise UnspelledOperation(name)
     names = [one.name for one in function.expressions]
-    body = spell(function.this, scope.binding(dict(zip(names, (values.type.element, INT), strict=False))))
+    inside = scope.binding({names[0]: values.type.element})
+    for place in names[1:]:  # DuckDB counts from 1
+        number = DuckText(f"CAST({quoted(place)} - 1 AS INTEGER)", INT)
+        inside = replace(inside, variables={**inside.variables, place: number})
+    body = spell(function.this, inside)
     shown = ", ".join(map(quoted, names))
     return values, f"lambda {shown}: {body.text}", body
 
@@ -531,7 +538,16 @@ def _identifier(arguments: list[Node], scope: NameScope) -> DuckText:
     return spell(parsed(arguments[0].this), scope)
 
 
+CONVERTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP)
+
+
+def _converted(target: DataType) -> Callable[[list[Node], NameScope], DuckText]:
+    """The name of a type as a function is a cast."""
+    return lambda arguments, scope: cast_to(spell(arguments[0], scope), target, scope, scope.strict)
+
+
 SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
+    **{type.name.lower(): _converted(type) for type in CONVERTED},
     "aggregate": _aggregate,
     "arrays_zip": _arrays_zip,
     "count": _count,
@@ -557,7 +573,7 @@ def _window(node: Node, scope: NameScope) -> DuckText:
         parts.append("ORDER BY " + ", ".join(ordering(one, scope) for one in order.expressions))
     if node.args.get("spec") is not None:
         parts.append(node.args["spec"].sql(dialect="duckdb"))
-    return DuckText(f"{function.text} OVER ({' '.join(parts)})", function.type)
+    return function.followed(f"OVER ({' '.join(parts)})")
 
 
 def ordering(node: Node, scope: NameScope) -> str:
