@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
+import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
-from neelc.engines.spark.python_source import RUNNERS
+from neelc.engines.local.pool import WorkerPool
+from neelc.engines.local.tasks import (
+    KernelTask,
+    LocalSettings,
+    Types,
+    arrow_schema,
+    connected,
+    found,
+    give_functions,
+    store,
+    stored_table,
+    view_text,
+)
 from neelc.engines.spark.relations import (
     AggregateRows,
+    AnyProgram,
     CalledFunctions,
     Extend,
     Items,
@@ -33,12 +48,13 @@ from neelc.engines.spark.relations import (
     functions_of,
 )
 from neelc.ir.expressions import Function
-from neelc.ir.types import DAY_INTERVAL, DataType
+from neelc.ir.types import DataType
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.rules.program import RuleSet
+from neelc.runtime.program import PatternProgram
 from neelc.runtime.user_functions import called, needed
-from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, register, writer_of
+from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, writer_of
 from neelc.scalar.duckdb.operators import common_pieces
 from neelc.scalar.duckdb.pieces import (
     Columns,
@@ -52,61 +68,111 @@ from neelc.scalar.duckdb.pieces import (
 from neelc.scalar.duckdb.queries import spelled_query
 from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
 
-BATCH = 100_000
-"""How many rows a kernel gets at a time."""
-
-Types = Mapping[str, DataType]
-"""The columns of a relation and Spark's types of their values."""
+MANY_ROWS = 500_000
+"""From so many rows on, kernels run in several processes: below, starting them takes longer."""
 
 
 @dataclass(frozen=True)
 class LocalTable:
-    """The rows of a stream: what DuckDB can scan, and the types of its columns."""
+    """The rows of a stream: a query of DuckDB, or what Arrow has of them, and the types of their columns.
+    `rows`: how many there are, as far as that is known."""
 
     data: Any
     types: Types
+    rows: int | None = None
+
+
+@dataclass
+class LocalEngine:
+    """What runs plans: where, in which time zone, in how many processes, with how much memory."""
+
+    zone: str = "UTC"
+    processes: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    memory: int | None = None
+    pool: WorkerPool | None = None
+
+    def workers(self) -> WorkerPool:
+        """The processes, which are started when they are needed first."""
+        if self.pool is None:
+            self.pool = WorkerPool(self.processes)
+        return self.pool
+
+    def run(
+        self,
+        relations: Relations,
+        tables: Mapping[str, LocalTable],
+        functions: Mapping[str, Function] | None = None,
+    ) -> LocalRows:
+        """The rows of a plan over tables, by the names of their streams."""
+        plan = LocalPlan(self, tables, functions or {})
+        for let in in_exact_order(relations.lets):
+            plan.add(let)
+        last = relations.lets[-1].name
+        return LocalRows(plan, last, plan.types[last])
 
 
 @dataclass(frozen=True)
 class LocalRows:
-    """The rows of a query: a view of a connection."""
+    """The rows of a query: a view of a connection, which is there as long as this is."""
 
-    connection: Any
+    plan: LocalPlan
     name: str
     types: Types
 
+    def query(self) -> Any:
+        """A relation of DuckDB."""
+        return self.plan.connection.sql(f"SELECT * FROM {quoted(self.name)}")
+
     def arrow(self) -> pa.Table:
-        return self.connection.sql(f"SELECT * FROM {quoted(self.name)}").to_arrow_table()
+        return self.query().to_arrow_table()
 
 
-def executed(
-    relations: Relations,
-    tables: Mapping[str, LocalTable],
-    zone: str = "UTC",
-    functions: Mapping[str, Function] | None = None,
-) -> LocalRows:
-    """The rows of a plan over tables, by the names of their streams."""
-    plan = LocalPlan(tables, zone, functions or {})
-    for let in relations.lets:
-        plan.add(let)
-    last = relations.lets[-1].name
-    return LocalRows(plan.connection, last, plan.types[last])
+def in_exact_order(lets: Sequence[Let]) -> Iterator[Let]:
+    """Events by their keys and their time. Spark sorts by one number, nearly in this order, which is faster
+    there; for DuckDB it is slower."""
+    kernels = [let.relation for let in lets if isinstance(let.relation, Kernel)]
+    near = {one.source for one in kernels if _without_grain(one.program) is not one.program}
+    for let in lets:
+        match let.relation:
+            case Sorted(source, keys) if let.name in near:
+                yield replace(let, relation=Sorted(source, keys, (*keys, "start")))
+            case Kernel(source, program) if source in near:
+                yield replace(let, relation=replace(let.relation, program=_without_grain(program)))
+            case _:
+                yield let
+
+
+def _without_grain(program: AnyProgram) -> AnyProgram:
+    """The program for events in the exact order."""
+    match program:
+        case PatternProgram(grain=int()):
+            return replace(program, grain=None)
+        case RuleSet(events=PatternProgram(grain=int())):
+            return replace(program, events=replace(program.events, grain=None))
+    return program
 
 
 class LocalPlan:
-    """The relations that are there so far, as views of a connection."""
+    """The relations that are there so far, as views of a connection. `stored` are the paths of those that are
+    tables in files, `views` the texts of others."""
 
     def __init__(
-        self, tables: Mapping[str, LocalTable], zone: str, functions: Mapping[str, Function]
+        self, engine: LocalEngine, tables: Mapping[str, LocalTable], functions: Mapping[str, Function]
     ) -> None:
-        self.connection = duckdb.connect()
-        self.connection.execute(f"SET TimeZone = '{zone}'")
+        self.engine = engine
+        self.scratch = Path(tempfile.mkdtemp(prefix="neelc-"))
+        weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+        self.settings = LocalSettings(engine.zone, memory=engine.memory, scratch=str(self.scratch))
+        self.connection = connected(self.settings)
         self.tables = tables
-        self.zone = zone
         self.functions = functions
         self.types: dict[str, Types] = {}
         self.calls: dict[str, EvaluatedCall] = {}
         self.registered: set[str] = set()
+        self.views: dict[str, str] = {}
+        self.sorts: dict[str, Sorted] = {}
+        self.held: dict[str, pa.Table] = {}
+        self.stored: dict[str, str] = {}
 
     def add(self, let: Let) -> None:
         """One more relation."""
@@ -114,51 +180,99 @@ class LocalPlan:
         match relation:
             case Kernel():
                 self.types[let.name] = spelled_schema(relation.schema)
-                self._table(let.name, self._found(relation))
+                self._hold(let.name, self._found(let.name, relation))
             case CalledFunctions():
                 self.types[let.name] = self._called_types(relation)
-                self._table(let.name, self._called(relation))
+                self._hold(let.name, self._called(relation))
             case Read():
                 table = self.tables[relation.stream]
                 self.types[let.name] = table.types
-                self.connection.register(let.name, table.data)
+                if isinstance(table.data, str):
+                    self._view(let.name, table.data)
+                else:
+                    self._hold(let.name, table.data)
             case _:
+                if isinstance(relation, Sorted):
+                    self.sorts[let.name] = relation
                 text, self.types[let.name] = self._select(relation)
-                self._register_calls()
-                self.connection.execute(f"CREATE TEMP VIEW {quoted(let.name)} AS {text}")
+                self._view(let.name, text)
 
-    def _table(self, name: str, rows: pa.Table) -> None:
+    def _view(self, name: str, text: str) -> None:
+        new = {name: call for name, call in self.calls.items() if name not in self.registered}
+        give_functions(self.connection, new, self.engine.zone)
+        self.registered.update(new)
+        self.views[name] = text
+        self.connection.execute(view_text(name, text))
+
+    def _hold(self, name: str, rows: pa.Table) -> None:
+        self.held[name] = rows
         self.connection.register(name, rows)
-
-    def _register_calls(self) -> None:
-        new = [call for name, call in self.calls.items() if name not in self.registered]
-        register(self.connection, new, partial(in_zone, self.zone))
-        self.registered.update(call.name for call in new)
 
     # Kernels.
 
-    def _found(self, kernel: Kernel) -> pa.Table:
-        """What a kernel finds."""
-        module, name = RUNNERS[type(kernel.program)]
-        make: Any = getattr(importlib.import_module(module), name)
-        given: dict[str, object] = {}
-        if kernel.most_matches is not None:
-            given["most_matches"] = kernel.most_matches
-        if functions_of(kernel.program):
-            given["aggregates"] = self.functions
-        if isinstance(kernel.program, RowProgram) and kernel.program.zoned:
-            given["time_zone"] = self.zone
-        run = make(kernel.program, **given)
-        batches = self._batches(kernel.source)
-        schema = pa.schema([(name, arrow_type(type)) for name, type in spelled_schema(kernel.schema).items()])
-        found = [as_duckdb_has(batch, schema) for batch in run(batches)]
-        return pa.Table.from_batches(found, schema)
+    def _found(self, name: str, kernel: Kernel) -> pa.Table:
+        """What a kernel finds: of many rows with keys, in several processes."""
+        task = self._task(kernel)
+        parts = self.engine.processes
+        if parts > 1 and task.keys and not functions_of(kernel.program) and self._is_large():
+            return self._found_in_parts(name, task, parts)
+        functions = self.functions if functions_of(kernel.program) else {}
+        return pa.Table.from_batches(found(task, self.connection, functions), arrow_schema(task.schema))
 
-    def _batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a relation, as Spark would give them to a worker."""
-        wanted = pa.schema([(name, worker_type(type)) for name, type in self.types[name].items()])
-        rows = self.connection.sql(f"SELECT * FROM {quoted(name)}").to_arrow_reader(BATCH)
-        return (as_workers_have(batch, wanted) for batch in rows)
+    def _task(self, kernel: Kernel) -> KernelTask:
+        arguments: dict[str, object] = {}
+        if kernel.most_matches is not None:
+            arguments["most_matches"] = kernel.most_matches
+        if isinstance(kernel.program, RowProgram) and kernel.program.zoned:
+            arguments["time_zone"] = self.engine.zone
+        if kernel.measured:
+            arguments["measured"] = True
+        sorts = self.sorts.get(kernel.source)
+        keys = () if sorts is None else tuple(_bare(key) for key in sorts.keys)
+        source, order = kernel.source, ""
+        if sorts is not None:
+            source, order = sorts.source, self._order_by(sorts)
+        return KernelTask(
+            kernel.program,
+            tuple(arguments.items()),
+            source,
+            self.types[kernel.source],
+            spelled_schema(kernel.schema),
+            self.settings,
+            order=order,
+            keys=keys,
+        )
+
+    def _is_large(self) -> bool:
+        """Whether the streams have many rows; where that is not known, they may have."""
+        sizes = [
+            table.rows if isinstance(table.data, str) else table.data.num_rows
+            for table in self.tables.values()
+        ]
+        return any(size is None or size >= MANY_ROWS for size in sizes)
+
+    def _found_in_parts(self, name: str, task: KernelTask, parts: int) -> pa.Table:
+        """Each process reads all rows and takes those of its keys."""
+        workers = self.engine.workers()
+        workers.start()
+        for table, rows in self.held.items():
+            if table not in self.stored:
+                path = self.scratch / f"{len(self.stored)}.arrow"
+                store(path, rows)
+                self.stored[table] = str(path)
+        memory = None if self.engine.memory is None else self.engine.memory // (parts + 1)
+        settings = replace(self.settings, threads=1, memory=memory)
+        whole = replace(
+            task,
+            settings=settings,
+            stored=tuple(self.stored.items()),
+            views=tuple(self.views.items()),
+            calls=tuple(self.calls.values()),
+            parts=parts,
+        )
+        paths = [str(self.scratch / f"{name}-{part}.arrow") for part in range(parts)]
+        workers.run([replace(whole, part=part, result=path) for part, path in enumerate(paths)])
+        return pa.concat_tables(map(stored_table, paths))
 
     # Users' functions.
 
@@ -221,17 +335,18 @@ class LocalPlan:
                 columns, types = self._items((*groups, *items), scope)
                 by = ", ".join(str(place) for place in range(1, len(groups) + 1))
                 return f"SELECT {columns} FROM {quoted(source)}" + (f" GROUP BY {by}" if by else ""), types
-            case Sorted(source, _, order):
-                scope = self._scope({"": self.types[source]})
-                by = ", ".join(ordering(parsed_order(text), scope) for text in order)
-                return f"SELECT * FROM {quoted(source)}" + (f" ORDER BY {by}" if by else ""), self.types[
-                    source
-                ]
+            case Sorted(source):
+                return f"SELECT * FROM {quoted(source)}{self._order_by(relation)}", self.types[source]
             case SparkQuery():
                 return self._query(relation)
             case Observed(source):
                 return f"SELECT * FROM {quoted(source)}", self.types[source]
         raise UnspelledOperation(type(relation).__name__)
+
+    def _order_by(self, relation: Sorted) -> str:
+        scope = self._scope({"": self.types[relation.source]})
+        by = ", ".join(ordering(parsed_order(text), scope) for text in relation.order)
+        return f" ORDER BY {by}" if by else ""
 
     def _query(self, relation: SparkQuery) -> tuple[str, Types]:
         """A query of Spark's own SQL. `{name}` stands for a relation, if there is any."""
@@ -274,6 +389,8 @@ class LocalPlan:
         return NameScope(columns, calls=self.calls)
 
     def _items(self, items: Items, scope: NameScope) -> tuple[str, Types]:
+        if not items:  # rows without columns, of which there is a number
+            return "1", {}
         pieces = [(spelled(text, scope), name) for text, name in items]
         texts = (
             f"{f'CAST({one.text} AS {duck_type(one.type)})' if one.text == 'NULL' else one.text}"
@@ -300,24 +417,6 @@ def parsed_order(text: str) -> Any:
     return parsed(f"SELECT 1 ORDER BY {text}").args["order"].expressions[0]
 
 
-# Types of Arrow: Spark gives workers times in UTC and intervals as durations.
-
-
-def worker_type(type: DataType) -> pa.DataType:
-    return pa.duration("us") if type == DAY_INTERVAL else arrow_type(type)
-
-
-def as_workers_have(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    if batch.schema.equals(schema):
-        return batch
-    columns = [_as(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def as_duckdb_has(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [_as(batch.column(field.name), field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _as(column: pa.Array, type: pa.DataType) -> pa.Array:
-    return column if column.type.equals(type) else column.cast(type)
+def _bare(text: str) -> str:
+    """The name of the column that a text of Spark stands for."""
+    return str(parsed(text).name)

@@ -1,0 +1,180 @@
+"""What a process of the local engine does: views of DuckDB, and a kernel that reads one of them.
+
+A task is a value without the compiler's stages, so that a worker process needs DuckDB, Arrow and the runtime
+only.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from neelc.engines.runners import RUNNERS
+from neelc.ir.expressions import Function
+from neelc.ir.types import DAY_INTERVAL, DataType
+from neelc.runtime.values.times import in_zone
+from neelc.scalar.duckdb.evaluated import arrow_type, register
+from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted, text_literal
+
+BATCH = 100_000
+"""How many rows a kernel gets at a time."""
+
+Types = Mapping[str, DataType]
+"""The columns of a relation and Spark's types of their values."""
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How DuckDB runs: the time zone of the session, its threads, how much memory it may take, and where it
+    puts what does not fit. What is None, DuckDB decides."""
+
+    zone: str = "UTC"
+    threads: int | None = None
+    memory: int | None = None
+    scratch: str | None = None
+
+
+def connected(settings: LocalSettings) -> Any:
+    """A database in memory."""
+    connection = duckdb.connect()
+    connection.execute(f"SET TimeZone = {text_literal(settings.zone)}")
+    # Files are read where the query says; nothing is fetched.
+    connection.execute("SET autoinstall_known_extensions = false")
+    if settings.threads is not None:
+        connection.execute(f"SET threads = {settings.threads}")
+    if settings.memory is not None:
+        connection.execute(f"SET memory_limit = '{settings.memory}B'")
+    if settings.scratch is not None:
+        connection.execute(f"SET temp_directory = {text_literal(settings.scratch)}")
+    return connection
+
+
+def give_functions(connection: Any, calls: Mapping[str, EvaluatedCall], zone: str) -> None:
+    """The functions that the runtime computes, for the views of a connection."""
+    register(connection, calls.values(), partial(in_zone, zone))
+
+
+# Kernels.
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """A program and the view that it reads, `source`, with all that this view is made of: `stored` are tables
+    in files of Arrow, `views` the texts of others, each after those that it reads, `calls` the functions in
+    these. The program has more arguments, by name.
+
+    Of several `parts`, the task has the rows whose `keys` have one hash; its result goes to a file."""
+
+    program: Any
+    arguments: tuple[tuple[str, object], ...]
+    source: str
+    types: Types
+    schema: Types
+    settings: LocalSettings
+    stored: tuple[tuple[str, str], ...] = ()
+    views: tuple[tuple[str, str], ...] = ()
+    calls: tuple[EvaluatedCall, ...] = ()
+    order: str = ""
+    keys: tuple[str, ...] = ()
+    part: int = 0
+    parts: int = 1
+    result: str = ""
+
+
+def run_task(task: KernelTask) -> int:
+    """Run a task in a database of its own; gives the number of rows."""
+    connection = connected(task.settings)
+    held = []
+    for name, path in task.stored:
+        table = stored_table(path)
+        held.append(table)
+        connection.register(name, table)
+    give_functions(connection, {call.name: call for call in task.calls}, task.settings.zone)
+    for name, text in task.views:
+        connection.execute(view_text(name, text))
+    schema = arrow_schema(task.schema)
+    rows = 0
+    with pa.OSFile(task.result, "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for batch in found(task, connection, {}):
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    connection.close()
+    return rows
+
+
+def found(task: KernelTask, connection: Any, functions: Mapping[str, Function]) -> Iterator[pa.RecordBatch]:
+    """What a kernel finds in a view of a connection."""
+    run = kernel_function(task, functions)
+    rows = connection.sql(task_query(task)).to_arrow_reader(BATCH)
+    schema = arrow_schema(task.schema)
+    return (as_duckdb_has(batch, schema) for batch in run(as_workers_have(rows, task.types)))
+
+
+def task_query(task: KernelTask) -> str:
+    """The rows that the kernel of a task reads, in order."""
+    text = f"SELECT * FROM {quoted(task.source)}"
+    if task.parts > 1:
+        hashed = f"hash({', '.join(map(quoted, task.keys))})"
+        text += f" WHERE {hashed} % {task.parts} = {task.part}"
+    return f"{text}{task.order}"
+
+
+def view_text(name: str, text: str) -> str:
+    return f"CREATE TEMP VIEW {quoted(name)} AS {text}"
+
+
+def stored_table(path: str) -> pa.Table:
+    """A table in a file of Arrow, which is mapped, not read."""
+    with pa.memory_map(path) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def store(path: Path, table: pa.Table) -> None:
+    """A table as a file of Arrow."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def kernel_function(task: KernelTask, functions: Mapping[str, Function]) -> Any:
+    """The function of batches that runs a program; with users' `functions`, if it calls some."""
+    module, name = RUNNERS[type(task.program)]
+    make: Any = getattr(importlib.import_module(module), name)
+    given = dict(task.arguments)
+    return make(task.program, **given, **({"aggregates": functions} if functions else {}))
+
+
+# Types of Arrow: Spark gives workers times in UTC and intervals as durations.
+
+
+def arrow_schema(types: Types) -> pa.Schema:
+    """The columns as DuckDB has them."""
+    return pa.schema([(name, arrow_type(type)) for name, type in types.items()])
+
+
+def as_workers_have(batches: Iterator[pa.RecordBatch], types: Types) -> Iterator[pa.RecordBatch]:
+    kinds = {
+        name: pa.duration("us") if type == DAY_INTERVAL else arrow_type(type) for name, type in types.items()
+    }
+    schema = pa.schema(list(kinds.items()))
+    for batch in batches:
+        if batch.schema.equals(schema):
+            yield batch
+        else:
+            columns = [_as(batch.column(name), kind) for name, kind in kinds.items()]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def as_duckdb_has(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [_as(batch.column(one.name), one.type) for one in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _as(column: pa.Array, type: pa.DataType) -> pa.Array:
+    return column if column.type.equals(type) else column.cast(type)
