@@ -33,6 +33,10 @@ class Node:
             self.__dict__["_hash"] = kept
         return kept
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the hash: in another process it is another."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     def __str__(self) -> str:
         from neelc.syntax.printer import show
 

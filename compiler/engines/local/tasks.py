@@ -7,7 +7,7 @@ only.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,18 +16,16 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from neelc.engines.local.program import KernelRun, Types
 from neelc.engines.runners import RUNNERS
 from neelc.ir.expressions import Function
-from neelc.ir.types import DAY_INTERVAL, DataType
+from neelc.ir.types import DAY_INTERVAL
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.evaluated import arrow_type, register
 from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted, text_literal
 
 BATCH = 100_000
 """How many rows a kernel gets at a time."""
-
-Types = Mapping[str, DataType]
-"""The columns of a relation and Spark's types of their values."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,9 @@ def connected(settings: LocalSettings) -> Any:
     return connection
 
 
-def give_functions(connection: Any, calls: Mapping[str, EvaluatedCall], zone: str) -> None:
+def give_functions(connection: Any, calls: Iterable[EvaluatedCall], zone: str) -> None:
     """The functions that the runtime computes, for the views of a connection."""
-    register(connection, calls.values(), partial(in_zone, zone))
+    register(connection, calls, partial(in_zone, zone))
 
 
 # Kernels.
@@ -66,23 +64,16 @@ def give_functions(connection: Any, calls: Mapping[str, EvaluatedCall], zone: st
 
 @dataclass(frozen=True)
 class KernelTask:
-    """A program and the view that it reads, `source`, with all that this view is made of: `stored` are tables
-    in files of Arrow, `views` the texts of others, each after those that it reads, `calls` the functions in
-    these. The program has more arguments, by name.
+    """A kernel and all that it reads: `stored` are tables in files of Arrow, `views` the texts of queries,
+    each after those that it reads, `calls` the functions in these.
 
-    Of several `parts`, the task has the rows whose `keys` have one hash; its result goes to a file."""
+    Of several `parts`, the task has the rows whose keys have one hash; its result goes to a file."""
 
-    program: Any
-    arguments: tuple[tuple[str, object], ...]
-    source: str
-    types: Types
-    schema: Types
+    run: KernelRun
     settings: LocalSettings
     stored: tuple[tuple[str, str], ...] = ()
     views: tuple[tuple[str, str], ...] = ()
     calls: tuple[EvaluatedCall, ...] = ()
-    order: str = ""
-    keys: tuple[str, ...] = ()
     part: int = 0
     parts: int = 1
     result: str = ""
@@ -96,10 +87,10 @@ def run_task(task: KernelTask) -> int:
         table = stored_table(path)
         held.append(table)
         connection.register(name, table)
-    give_functions(connection, {call.name: call for call in task.calls}, task.settings.zone)
+    give_functions(connection, task.calls, task.settings.zone)
     for name, text in task.views:
         connection.execute(view_text(name, text))
-    schema = arrow_schema(task.schema)
+    schema = arrow_schema(task.run.gives)
     rows = 0
     with pa.OSFile(task.result, "wb") as file, pa.ipc.new_file(file, schema) as writer:
         for batch in found(task, connection, {}):
@@ -113,17 +104,17 @@ def found(task: KernelTask, connection: Any, functions: Mapping[str, Function]) 
     """What a kernel finds in a view of a connection."""
     run = kernel_function(task, functions)
     rows = connection.sql(task_query(task)).to_arrow_reader(BATCH)
-    schema = arrow_schema(task.schema)
-    return (as_duckdb_has(batch, schema) for batch in run(as_workers_have(rows, task.types)))
+    schema = arrow_schema(task.run.gives)
+    return (as_duckdb_has(batch, schema) for batch in run(as_workers_have(rows, task.run.reads)))
 
 
 def task_query(task: KernelTask) -> str:
     """The rows that the kernel of a task reads, in order."""
-    text = f"SELECT * FROM {quoted(task.source)}"
+    text = f"SELECT * FROM {quoted(task.run.source)}"
     if task.parts > 1:
-        hashed = f"hash({', '.join(map(quoted, task.keys))})"
+        hashed = f"hash({', '.join(map(quoted, task.run.keys))})"
         text += f" WHERE {hashed} % {task.parts} = {task.part}"
-    return f"{text}{task.order}"
+    return f"{text}{task.run.order}"
 
 
 def view_text(name: str, text: str) -> str:
@@ -144,10 +135,11 @@ def store(path: Path, table: pa.Table) -> None:
 
 def kernel_function(task: KernelTask, functions: Mapping[str, Function]) -> Any:
     """The function of batches that runs a program; with users' `functions`, if it calls some."""
-    module, name = RUNNERS[type(task.program)]
+    module, name = RUNNERS[type(task.run.program)]
     make: Any = getattr(importlib.import_module(module), name)
-    given = dict(task.arguments)
-    return make(task.program, **given, **({"aggregates": functions} if functions else {}))
+    given = dict(task.run.arguments)
+    given |= {"time_zone": task.settings.zone} if task.run.zoned else {}
+    return make(task.run.program, **given, **({"aggregates": functions} if functions else {}))
 
 
 # Types of Arrow: Spark gives workers times in UTC and intervals as durations.

@@ -1,0 +1,275 @@
+"""From the relations of a plan to what runs on DuckDB: views, and kernels that read one of them.
+
+Nothing runs here: a program is text and values, to be printed, or sent to another process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from neelc.engines.local.program import (
+    KernelRun,
+    LocalProgram,
+    LocalStep,
+    LocalView,
+    StreamTable,
+    Types,
+    UserCalls,
+)
+from neelc.engines.spark.relations import (
+    AgentCall,
+    AggregateRows,
+    AnyProgram,
+    CalledFunctions,
+    Extend,
+    Items,
+    Join,
+    Kernel,
+    Let,
+    LookUp,
+    Observed,
+    Read,
+    Relation,
+    Relations,
+    SelectColumns,
+    Sorted,
+    Union,
+    Where,
+    functions_of,
+)
+from neelc.ir.types import DataType
+from neelc.rows.bind.host_text import SparkQuery
+from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.rules.program import RuleSet
+from neelc.runtime.program import PatternProgram
+from neelc.scalar.duckdb.operators import common_pieces
+from neelc.scalar.duckdb.pieces import (
+    Columns,
+    DuckText,
+    EvaluatedCall,
+    NameScope,
+    UnspelledOperation,
+    duck_type,
+    quoted,
+)
+from neelc.scalar.duckdb.queries import spelled_query
+from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
+
+
+def local_program(relations: Relations, streams: Mapping[str, Types]) -> LocalProgram:
+    """What runs for a plan over streams with these columns; raises `UnspelledOperation`."""
+    writer = _ProgramWriter(streams)
+    for let in in_exact_order(relations.lets):
+        writer.add(let)
+    return LocalProgram(
+        tuple(writer.steps), writer.types, tuple(writer.calls.values()), relations.lets[-1].name
+    )
+
+
+def in_exact_order(lets: Sequence[Let]) -> Iterator[Let]:
+    """Events by their keys and their time. Spark sorts by one number, nearly in this order, which is faster
+    there; for DuckDB it is slower."""
+    kernels = [let.relation for let in lets if isinstance(let.relation, Kernel)]
+    near = {one.source for one in kernels if _without_grain(one.program) is not one.program}
+    for let in lets:
+        match let.relation:
+            case Sorted(source, keys) if let.name in near:
+                yield replace(let, relation=Sorted(source, keys, (*keys, "start")))
+            case Kernel(source, program) if source in near:
+                yield replace(let, relation=replace(let.relation, program=_without_grain(program)))
+            case _:
+                yield let
+
+
+def _without_grain(program: AnyProgram) -> AnyProgram:
+    """The program for events in the exact order."""
+    match program:
+        case PatternProgram(grain=int()):
+            return replace(program, grain=None)
+        case RuleSet(events=PatternProgram(grain=int())):
+            return replace(program, events=replace(program.events, grain=None))
+    return program
+
+
+class _ProgramWriter:
+    """The steps so far, and the columns of each relation."""
+
+    def __init__(self, streams: Mapping[str, Types]) -> None:
+        self.streams = streams
+        self.steps: list[LocalStep] = []
+        self.types: dict[str, Types] = {}
+        self.calls: dict[str, EvaluatedCall] = {}
+        self.sorts: dict[str, Sorted] = {}
+
+    def add(self, let: Let) -> None:
+        """One more relation."""
+        relation, name = let.relation, let.name
+        match relation:
+            case Kernel():
+                self.types[name] = spelled_schema(relation.schema)
+                self.steps.append(self._kernel(name, relation, let.comment))
+            case CalledFunctions(source, calls):
+                lists = {call.values for call in calls}
+                kept = {column: type for column, type in self.types[source].items() if column not in lists}
+                self.types[name] = {**kept, **{call.name: spelled_type(call.type) for call in calls}}
+                texts = tuple((call.function, call.values, call.name, call.type) for call in calls)
+                self.steps.append(UserCalls(name, source, texts, let.comment))
+            case Read(stream):
+                self.types[name] = self.streams[stream]
+                self.steps.append(StreamTable(name, stream, let.comment))
+            case _:
+                if isinstance(relation, Sorted):
+                    self.sorts[name] = relation
+                text, self.types[name] = self._select(relation)
+                self.steps.append(LocalView(name, text, let.comment))
+
+    def _kernel(self, name: str, kernel: Kernel, comment: str) -> KernelRun:
+        arguments: dict[str, object] = {}
+        if kernel.most_matches is not None:
+            arguments["most_matches"] = kernel.most_matches
+        if kernel.measured:
+            arguments["measured"] = True
+        zoned = isinstance(kernel.program, RowProgram) and kernel.program.zoned
+        sorts = self.sorts.get(kernel.source)
+        source = kernel.source if sorts is None else sorts.source
+        return KernelRun(
+            name,
+            kernel.program,
+            tuple(arguments.items()),
+            source,
+            self.types[kernel.source],
+            self.types[name],
+            "" if sorts is None else self._order_by(sorts),
+            () if sorts is None else tuple(map(_bare, sorts.keys)),
+            tuple(functions_of(kernel.program)),
+            zoned,
+            comment,
+        )
+
+    # All other relations are queries of DuckDB.
+
+    def _select(self, relation: Relation) -> tuple[str, Types]:
+        match relation:
+            case SelectColumns(source, items, where, having, distinct):
+                scope = self._scope({"": self.types[source]})
+                columns, types = self._items(items, scope)
+                text = f"SELECT {columns} FROM {quoted(source)}"
+                if where:
+                    text += f" WHERE {spelled(where, scope).text}"
+                if having:
+                    condition = spelled(having, self._scope({"": types})).text
+                    text = f"SELECT * FROM ({text}) WHERE {condition}"
+                return (f"SELECT DISTINCT * FROM ({text})" if distinct else text), types
+            case Extend(source, items):
+                own = self.types[source]
+                columns, types = self._items(items, self._scope({"": own}))
+                return f"SELECT *, {columns} FROM {quoted(source)}", {**own, **types}
+            case Where(source, condition):
+                own = self.types[source]
+                test = spelled(condition, self._scope({"": own})).text
+                return f"SELECT * FROM {quoted(source)} WHERE {test}", own
+            case Union(sources):
+                return self._union(sources)
+            case Join():
+                return self._join(relation)
+            case LookUp(source, column, values, name):
+                text = (
+                    f"SELECT event.*, known.value AS {quoted(name)} FROM {quoted(source)} AS event"
+                    f" LEFT JOIN {quoted(values)} AS known ON event.{quoted(column)} = known.key"
+                )
+                return text, {**self.types[source], name: self.types[values]["value"]}
+            case AggregateRows(source, groups, items):
+                scope = self._scope({"": self.types[source]})
+                columns, types = self._items((*groups, *items), scope)
+                by = ", ".join(str(place) for place in range(1, len(groups) + 1))
+                return f"SELECT {columns} FROM {quoted(source)}" + (f" GROUP BY {by}" if by else ""), types
+            case Sorted(source):
+                return f"SELECT * FROM {quoted(source)}{self._order_by(relation)}", self.types[source]
+            case SparkQuery():
+                return self._query(relation)
+            case Observed(source):
+                return f"SELECT * FROM {quoted(source)}", self.types[source]
+            case AgentCall(agent):
+                raise UnspelledOperation(f"the agent {agent}, a function of Spark's DataFrames")
+        raise AssertionError(f"{type(relation).__name__} is for streams without end")
+
+    def _order_by(self, relation: Sorted) -> str:
+        scope = self._scope({"": self.types[relation.source]})
+        by = ", ".join(ordering(parsed_order(text), scope) for text in relation.order)
+        return f" ORDER BY {by}" if by else ""
+
+    def _query(self, relation: SparkQuery) -> tuple[str, Types]:
+        """A query of Spark's own SQL. `{name}` stands for a relation, if there is any."""
+        text, names = relation.text, {name.lower(): name for name in relation.names}
+        if relation.names:
+            text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"`{m[1]}`" if m[1] else m[0][0], text)
+        tables = {name: self.types[name] for name in names.values()}
+        arguments = {name: value for value, name in relation.arguments}
+        found = spelled_query(text, tables, arguments, self.calls)
+        return found.text, found.types
+
+    def _union(self, sources: tuple[str, ...]) -> tuple[str, Types]:
+        """Columns are found by name, and have a type in common."""
+        names = list(self.types[sources[0]])
+        scope = self._scope({})
+        columns = {
+            name: common_pieces(
+                [DuckText(quoted(name), _column(self.types[source], name)) for source in sources], scope
+            )
+            for name in names
+        }
+        selects = []
+        for place, source in enumerate(sources):
+            items = (f"{pieces[place].text} AS {quoted(name)}" for name, (pieces, _) in columns.items())
+            selects.append(f"SELECT {', '.join(items)} FROM {quoted(source)}")
+        return " UNION ALL ".join(selects), {name: type for name, (_, type) in columns.items()}
+
+    def _join(self, relation: Join) -> tuple[str, Types]:
+        (left, one), (right, other) = relation.left, relation.right
+        scope = self._scope({one: self.types[left], other: self.types[right]})
+        how = JOINS[relation.kind]
+        columns, types = f"{quoted(one)}.*", self.types[left]
+        if relation.items:
+            columns, types = self._items(relation.items, scope)
+        on = spelled(relation.on, scope).text
+        sides = f"{quoted(left)} AS {quoted(one)} {how} {quoted(right)} AS {quoted(other)}"
+        return f"SELECT {columns} FROM {sides} ON {on}", types
+
+    def _scope(self, columns: Columns) -> NameScope:
+        return NameScope(columns, calls=self.calls)
+
+    def _items(self, items: Items, scope: NameScope) -> tuple[str, Types]:
+        if not items:  # rows without columns, of which there is a number
+            return "1", {}
+        pieces = [(spelled(text, scope), name) for text, name in items]
+        texts = (
+            f"{f'CAST({one.text} AS {duck_type(one.type)})' if one.text == 'NULL' else one.text}"
+            f" AS {quoted(name)}"
+            for one, name in pieces
+        )
+        return ", ".join(texts), {name: piece.type for piece, name in pieces}
+
+
+JOINS = {
+    "INNER": "JOIN",
+    "LEFT OUTER": "LEFT JOIN",
+    "LEFT SEMI": "SEMI JOIN",
+    "LEFT ANTI": "ANTI JOIN",
+}
+
+
+def _column(types: Types, name: str) -> DataType:
+    return next(type for known, type in types.items() if known.lower() == name.lower())
+
+
+def parsed_order(text: str) -> Any:
+    """What to sort by, which a direction may follow."""
+    return parsed(f"SELECT 1 ORDER BY {text}").args["order"].expressions[0]
+
+
+def _bare(text: str) -> str:
+    """The name of the column that a text of Spark stands for."""
+    return str(parsed(text).name)
