@@ -12,6 +12,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from neelc.engines.local.reading import scanned
+from neelc.engines.local.tables import DataScan
+from neelc.engines.local.tables import LocalTable as LocalTable
+from neelc.engines.local.tables import Types as Types
 from neelc.engines.spark.python_source import RUNNERS
 from neelc.engines.spark.relations import (
     AggregateRows,
@@ -54,17 +58,6 @@ from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_sche
 
 BATCH = 100_000
 """How many rows a kernel gets at a time."""
-
-Types = Mapping[str, DataType]
-"""The columns of a relation and Spark's types of their values."""
-
-
-@dataclass(frozen=True)
-class LocalTable:
-    """The rows of a stream: what DuckDB can scan, and the types of its columns."""
-
-    data: Any
-    types: Types
 
 
 @dataclass(frozen=True)
@@ -119,13 +112,26 @@ class LocalPlan:
                 self.types[let.name] = self._called_types(relation)
                 self._table(let.name, self._called(relation))
             case Read():
-                table = self.tables[relation.stream]
-                self.types[let.name] = table.types
-                self.connection.register(let.name, table.data)
+                self._read(let.name, relation)
             case _:
                 text, self.types[let.name] = self._select(relation)
                 self._register_calls()
                 self.connection.execute(f"CREATE TEMP VIEW {quoted(let.name)} AS {text}")
+
+    def _read(self, name: str, read: Read) -> None:
+        """The rows that the caller gives, or else those of files."""
+        table = self.tables.get(read.stream)
+        data = read if table is None else table.data
+        scan = scanned(data, self.calls, self.zone) if isinstance(data, Read) else data
+        if not isinstance(scan, DataScan):
+            assert table is not None
+            self.types[name] = table.types
+            self.connection.register(name, data)
+            return
+        self.types[name] = scan.types
+        scan.prepare(self.connection)
+        self._register_calls()
+        self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS {scan.text}")
 
     def _table(self, name: str, rows: pa.Table) -> None:
         self.connection.register(name, rows)
