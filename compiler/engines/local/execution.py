@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from neelc.engines.local.pool import WorkerPool
 from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, Types, UserCalls
+from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.engines.local.tasks import (
     KernelTask,
     LocalSettings,
@@ -30,25 +31,6 @@ from neelc.ir.expressions import Function
 from neelc.runtime.user_functions import called, needed
 from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, writer_of
 from neelc.scalar.duckdb.pieces import quoted
-
-MANY_ROWS = 500_000
-"""From so many rows on, kernels run in several processes: below, starting them takes longer."""
-
-
-@dataclass(frozen=True)
-class LocalTable:
-    """The rows of a stream: a query of DuckDB, or what Arrow has of them, and the types of their columns.
-    `rows`: how many there are, as far as that is known."""
-
-    data: Any
-    types: Types
-    rows: int | None = None
-
-    @property
-    def is_large(self) -> bool:
-        """Whether there are many rows, or may be."""
-        rows = getattr(self.data, "num_rows", self.rows)
-        return rows is None or rows >= MANY_ROWS
 
 
 @dataclass
@@ -128,8 +110,9 @@ class LocalRun:
         return LocalRows(self, self.program.result, self.program.columns)
 
     def _table(self, name: str, data: Any) -> None:
-        if isinstance(data, str):
-            self._view(name, data)
+        if isinstance(data, DataScan):
+            data.prepare(self.connection)
+            self._view(name, data.text)
         else:
             self.held[name] = data
             self.connection.register(name, data)
@@ -143,11 +126,16 @@ class LocalRun:
     def _found(self, step: KernelRun) -> pa.Table:
         """What a kernel finds: of many rows with keys, in several processes. Users' functions stay here."""
         task = KernelTask(step, self.settings)
-        is_large = any(table.is_large for table in self.tables.values())
-        if self.engine.processes > 1 and step.keys and not step.functions and is_large:
+        if self.engine.processes > 1 and step.keys and not step.functions and self._is_worth_it():
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}
         return pa.Table.from_batches(found(task, self.connection, functions), arrow_schema(step.gives))
+
+    def _is_worth_it(self) -> bool:
+        """Whether there is so much to read that other processes should help, which can read it."""
+        tables = self.tables.values()
+        are_portable = all(not isinstance(one.data, DataScan) or one.data.is_portable for one in tables)
+        return are_portable and any(one.is_large for one in tables)
 
     def _found_in_parts(self, task: KernelTask) -> pa.Table:
         """Each process reads all rows and takes those of its keys."""

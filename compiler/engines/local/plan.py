@@ -59,9 +59,12 @@ from neelc.scalar.duckdb.queries import spelled_query
 from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
 
 
-def local_program(relations: Relations, streams: Mapping[str, Types]) -> LocalProgram:
-    """What runs for a plan over streams with these columns; raises `UnspelledOperation`."""
-    writer = _ProgramWriter(streams)
+def local_program(
+    relations: Relations, streams: Mapping[str, Types], calls: Mapping[str, EvaluatedCall] | None = None
+) -> LocalProgram:
+    """What runs for a plan over streams with these columns; raises `UnspelledOperation`. `calls` are the
+    functions that the queries of the streams need."""
+    writer = _ProgramWriter(streams, dict(calls or {}))
     for let in in_exact_order(relations.lets):
         writer.add(let)
     return LocalProgram(
@@ -97,11 +100,11 @@ def _without_grain(program: AnyProgram) -> AnyProgram:
 class _ProgramWriter:
     """The steps so far, and the columns of each relation."""
 
-    def __init__(self, streams: Mapping[str, Types]) -> None:
+    def __init__(self, streams: Mapping[str, Types], calls: dict[str, EvaluatedCall]) -> None:
         self.streams = streams
+        self.calls = calls
         self.steps: list[LocalStep] = []
         self.types: dict[str, Types] = {}
-        self.calls: dict[str, EvaluatedCall] = {}
         self.sorts: dict[str, Sorted] = {}
 
     def add(self, let: Let) -> None:

@@ -1,0 +1,232 @@
+"""Data in memory as tables of the local engine: Arrow, pandas, polars, DuckDB, and lists of rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset
+
+from neelc.engines.local.program import Types
+from neelc.engines.local.tables import DataScan, LocalTable
+from neelc.ir.names import written
+from neelc.ir.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    VOID,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+    StructField,
+)
+from neelc.scalar.duckdb.evaluated import arrow_type
+from neelc.scalar.duckdb.pieces import duck_type, quoted
+
+_SIMPLE: dict[str, DataType] = {
+    "bool": BOOLEAN,
+    "int8": TINYINT,
+    "int16": SMALLINT,
+    "int32": INT,
+    "int64": BIGINT,
+    "uint8": SMALLINT,
+    "uint16": INT,
+    "uint32": BIGINT,
+    "uint64": Decimal(20, 0),
+    "halffloat": FLOAT,
+    "float": FLOAT,
+    "double": DOUBLE,
+    "string": STRING,
+    "large_string": STRING,
+    "string_view": STRING,
+    "binary": BINARY,
+    "large_binary": BINARY,
+    "binary_view": BINARY,
+    "date32[day]": DATE,
+    "date64[ms]": DATE,
+    "null": VOID,
+}
+
+_TICKS = {"s": "{} * 1000000", "ms": "{} * 1000", "us": "{}", "ns": "{} // 1000"}
+"""Microseconds of a duration that counts this unit."""
+
+_numbers = itertools.count()
+
+
+def type_of_arrow(arrow: pa.DataType) -> DataType | None:
+    """The type as which Spark has the values of a type of Arrow; None if it has none.
+
+    >>> print(type_of_arrow(pa.list_(pa.uint32())), type_of_arrow(pa.time64("us")))
+    ARRAY<BIGINT> None
+    """
+    kinds = pa.types
+    if str(arrow) in _SIMPLE:
+        return _SIMPLE[str(arrow)]
+    if kinds.is_timestamp(arrow):
+        return TIMESTAMP_NTZ if arrow.tz is None else TIMESTAMP
+    if kinds.is_decimal(arrow):
+        fits = 1 <= arrow.precision <= 38 and 0 <= arrow.scale <= arrow.precision
+        return Decimal(arrow.precision, arrow.scale) if fits else None
+    if kinds.is_duration(arrow):
+        return DAY_INTERVAL
+    if kinds.is_fixed_size_binary(arrow):
+        return BINARY
+    if kinds.is_dictionary(arrow):
+        return type_of_arrow(arrow.value_type)
+    if kinds.is_list(arrow) or kinds.is_large_list(arrow) or kinds.is_fixed_size_list(arrow):
+        element = type_of_arrow(arrow.value_type)
+        return None if element is None else Array(element)
+    if kinds.is_map(arrow):
+        key, value = type_of_arrow(arrow.key_type), type_of_arrow(arrow.item_type)
+        return None if key is None or value is None else Map(key, value)
+    if kinds.is_struct(arrow):
+        return _struct(list(arrow))
+    return None
+
+
+def _struct(fields: list[pa.Field]) -> Struct | None:
+    typed = [(field.name, type_of_arrow(field.type)) for field in fields]
+    names = {name.lower() for name, _ in typed}
+    if len(names) < len(typed) or not typed:
+        return None  # DuckDB has no such struct
+    found = [StructField(written(name), type) for name, type in typed if type is not None]
+    return Struct(tuple(found)) if len(found) == len(typed) else None
+
+
+def is_direct(arrow: pa.DataType) -> bool:
+    """Whether DuckDB has the type that is expected of it for a type of Arrow."""
+    kinds = pa.types
+    if kinds.is_list(arrow) or kinds.is_large_list(arrow):
+        return is_direct(arrow.value_type)
+    if kinds.is_map(arrow):
+        return is_direct(arrow.key_type) and is_direct(arrow.item_type)
+    if kinds.is_struct(arrow):
+        return all(is_direct(field.type) for field in arrow)
+    if kinds.is_timestamp(arrow):
+        return arrow.unit == "us"
+    if kinds.is_decimal(arrow):
+        return kinds.is_decimal128(arrow)
+    names = "bool int8 int16 int32 int64 float double string large_string binary large_binary date32[day]"
+    return str(arrow) in names.split()
+
+
+def as_duck(name: str, arrow: pa.DataType, type: DataType) -> str:
+    """The text of a column of a type of Arrow, as a value of DuckDB's type for `type`."""
+    if pa.types.is_duration(arrow):
+        # DuckDB reads a duration in a file as the number that it is.
+        return _TICKS[arrow.unit].format(quoted(name))
+    return quoted(name) if is_direct(arrow) else f"CAST({quoted(name)} AS {duck_type(type)})"
+
+
+# What callers give.
+
+
+def as_local_table(value: Any) -> LocalTable:
+    """A table of what a caller has in memory; a `TypeError` says what it cannot be.
+
+    >>> {name: str(type) for name, type in as_local_table([{"a": 1, "b": "x"}, {"a": 2}]).types.items()}
+    {'a': 'BIGINT', 'b': 'STRING'}
+    """
+    kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+    match value:
+        case LocalTable():
+            return value
+        case pa.Table():
+            return _table(value)
+        case pa.RecordBatch():
+            return _table(pa.Table.from_batches([value]))
+        case pa.RecordBatchReader():
+            # A reader can be read once, and a plan may read a stream several times.
+            return _table(value.read_all())
+        case pa.dataset.Dataset():
+            return _dataset(value)
+        case list() | tuple():
+            return _table(_of_rows(list(value)))
+    if kind == "pandas.DataFrame":
+        return _table(pa.Table.from_pandas(value, preserve_index=False))
+    if kind in ("polars.DataFrame", "polars.LazyFrame"):
+        frame = value.collect() if kind == "polars.LazyFrame" else value
+        return _table(frame.to_arrow())
+    if kind in ("_duckdb.DuckDBPyRelation", "duckdb.DuckDBPyRelation"):
+        # Its connection is another one than that of the plan.
+        return _table(value.to_arrow_table())
+    if hasattr(value, "__arrow_c_stream__"):
+        return _table(pa.table(value))
+    expected = "a table of Arrow, pandas, polars or DuckDB, or a list of dicts"
+    raise TypeError(f"a stream is {expected}, not a {type(value).__name__}")
+
+
+def _of_rows(rows: list[Any]) -> pa.Table:
+    """A row may lack keys of others."""
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise TypeError(f"a row is a dict, not a {type(row).__name__}")
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    try:
+        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+    except pa.ArrowException as error:
+        raise TypeError(f"values of a column have several types: {error}") from None
+
+
+def _table(table: pa.Table) -> LocalTable:
+    types = _types(table.schema)
+    columns = [
+        _column(table.column(place), field.type, types[field.name])
+        for place, field in enumerate(table.schema)
+    ]
+    return LocalTable(pa.table(columns, names=table.column_names), types)
+
+
+def _column(column: pa.ChunkedArray, arrow: pa.DataType, type: DataType) -> pa.ChunkedArray:
+    if is_direct(arrow):
+        return column
+    if pa.types.is_duration(arrow):
+        column = column.cast(pa.duration("us"), safe=False)
+    # What is finer than microseconds is cut off, as Spark does.
+    return column.cast(arrow_type(type), safe=not _has_nanoseconds(arrow))
+
+
+def _has_nanoseconds(arrow: pa.DataType) -> bool:
+    return "[ns" in str(arrow)
+
+
+def _dataset(dataset: Any) -> LocalTable:
+    types = _types(dataset.schema)
+    name = f"neelc_given_{next(_numbers)}"
+    items = []
+    for field in dataset.schema:
+        if pa.types.is_float16(field.type) or pa.types.is_duration(field.type):
+            raise TypeError(f"column `{field.name}`: DuckDB does not scan {field.type} in a dataset")
+        items.append(f"{as_duck(field.name, field.type, types[field.name])} AS {quoted(field.name)}")
+    text = f"SELECT {', '.join(items)} FROM {quoted(name)}"
+    return LocalTable(DataScan(text, types, {name: dataset}), types)
+
+
+def _types(schema: pa.Schema) -> Types:
+    return dict(_typed(schema))
+
+
+def _typed(schema: pa.Schema) -> Iterator[tuple[str, DataType]]:
+    seen: set[str] = set()
+    for field in schema:
+        if field.name.lower() in seen:
+            raise TypeError(f"two columns are called `{field.name}`")
+        seen.add(field.name.lower())
+        type = type_of_arrow(field.type)
+        if type is None:
+            raise TypeError(f"column `{field.name}` is of type {field.type}, which Spark does not have")
+        yield field.name, type
