@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from neelc.engines.local.pool import WorkerPool
-from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, Types, UserCalls
+from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, UserCalls
 from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.engines.local.tasks import (
     KernelTask,
@@ -54,29 +54,14 @@ class LocalEngine:
         program: LocalProgram,
         tables: Mapping[str, LocalTable],
         functions: Mapping[str, Function] | None = None,
-    ) -> LocalRows:
-        """The rows of a program over tables, by the names of their streams."""
-        return LocalRun(self, program, tables, functions or {}).rows()
-
-
-@dataclass(frozen=True)
-class LocalRows:
-    """The rows of a program: a view of a connection, which is there as long as this is."""
-
-    run: LocalRun
-    name: str
-    types: Types
-
-    def query(self) -> Any:
-        """A relation of DuckDB."""
-        return self.run.connection.sql(f"SELECT * FROM {quoted(self.name)}")
-
-    def arrow(self) -> pa.Table:
-        return self.query().to_arrow_table()
+    ) -> LocalRun:
+        """A run of a program over tables, by the names of their streams: nothing has happened yet."""
+        return LocalRun(self, program, tables, functions or {})
 
 
 class LocalRun:
-    """A program in a database of its own. `held` are the tables that steps have made."""
+    """A program in a database of its own, which is made when it is asked for. `held` are the tables that
+    steps have made."""
 
     def __init__(
         self,
@@ -89,14 +74,26 @@ class LocalRun:
         self.scratch = Path(tempfile.mkdtemp(prefix="neelc-"))
         weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
         self.settings = LocalSettings(engine.zone, memory=engine.memory, scratch=str(self.scratch))
-        self.connection = connected(self.settings)
-        give_functions(self.connection, program.calls, engine.zone)
         self.views: dict[str, str] = {}
         self.held: dict[str, pa.Table] = {}
         self.stored: dict[str, str] = {}
+        self._connection: Any = None
 
-    def rows(self) -> LocalRows:
-        """Run all steps. The last ones, which DuckDB executes, run when their rows are read."""
+    @property
+    def connection(self) -> Any:
+        """The database, in which all kernels have run. What is behind the last one runs when its rows are
+        read."""
+        if self._connection is None:
+            self._connection = connected(self.settings)
+            try:
+                self._run()
+            except BaseException:
+                self._connection = None
+                raise
+        return self._connection
+
+    def _run(self) -> None:
+        give_functions(self._connection, self.program.calls, self.engine.zone)
         for step in self.program.steps:
             match step:
                 case StreamTable(name, stream):
@@ -107,19 +104,22 @@ class LocalRun:
                     self._table(name, self._found(step))
                 case UserCalls(name):
                     self._table(name, self._called(step))
-        return LocalRows(self, self.program.result, self.program.columns)
+
+    def query(self, text: str | None = None) -> Any:
+        """A relation of DuckDB: of a query of this database, or the result."""
+        return self.connection.sql(text or f"SELECT * FROM {quoted(self.program.result)}")
 
     def _table(self, name: str, data: Any) -> None:
         if isinstance(data, DataScan):
-            data.prepare(self.connection)
+            data.prepare(self._connection)
             self._view(name, data.text)
         else:
             self.held[name] = data
-            self.connection.register(name, data)
+            self._connection.register(name, data)
 
     def _view(self, name: str, text: str) -> None:
         self.views[name] = text
-        self.connection.execute(view_text(name, text))
+        self._connection.execute(view_text(name, text))
 
     # Kernels.
 
@@ -129,7 +129,7 @@ class LocalRun:
         if self.engine.processes > 1 and step.keys and not step.functions and self._is_worth_it():
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}
-        return pa.Table.from_batches(found(task, self.connection, functions), arrow_schema(step.gives))
+        return pa.Table.from_batches(found(task, self._connection, functions), arrow_schema(step.gives))
 
     def _is_worth_it(self) -> bool:
         """Whether there is so much to read that other processes should help, which can read it."""
@@ -166,7 +166,7 @@ class LocalRun:
 
     def _called(self, step: UserCalls) -> pa.Table:
         functions = needed(self.functions, (name for name, *_ in step.calls))
-        rows = self.connection.sql(f"SELECT * FROM {quoted(step.source)}").to_arrow_table()
+        rows = self._connection.sql(f"SELECT * FROM {quoted(step.source)}").to_arrow_table()
         before, types = self.program.types[step.source], self.program.types[step.name]
         lists = {column for _, column, *_ in step.calls}
         columns = {name: rows.column(name) for name in rows.column_names if name not in lists}

@@ -509,21 +509,28 @@ def _read_times(stream: Stream) -> Iterator[tuple[str, str]]:
 
 def stream_read(stream: Stream) -> Read:
     """How the rows of a stream are read."""
-    options = {bare(option.key): option.value for option in stream.options}
     if stream.path is None:
         return Read(stream.name)
-    kind = kind_of(stream.path, stream.format)
-    columns = [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
+    options = {bare(option.key): option.value for option in stream.options}
+    read = file_read(stream, stream.path, kind_of(stream.path, stream.format), options)
+    return _streaming_read(read, _text_columns(stream)) if stream.is_streaming else read
+
+
+def file_read(stream: Stream, path: str, kind: str, options: Mapping[str, str]) -> Read:
+    """How the rows of a stream are read from files of a kind."""
+    columns = _text_columns(stream)
     if kind == "csv":
         # By name, not by place: the header of a file may have other columns, in another order.
-        options = csv_options(stream.path, options)
         values = [(value_of(column.name, column.type, stream.name), column.name) for column in columns]
-        read = Read(stream.name, stream.path, kind, "", _fail_fast(options), tuple(values))
-    elif kind == "json":
-        read = Read(stream.name, stream.path, kind, _schema(columns), _fail_fast(options))
-    else:
-        read = Read(stream.name, stream.path, kind, "", tuple(options.items()))
-    return _streaming_read(read, columns) if stream.is_streaming else read
+        return Read(stream.name, path, kind, "", _fail_fast(csv_options(path, options)), tuple(values))
+    if kind == "json":
+        return Read(stream.name, path, kind, _schema(columns), _fail_fast(options))
+    return Read(stream.name, path, kind, "", tuple(options.items()))
+
+
+def _text_columns(stream: Stream) -> list[Column]:
+    """The columns as files hold them: times of a pattern are texts."""
+    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
 
 
 def _streaming_read(read: Read, columns: Sequence[Column]) -> Read:
