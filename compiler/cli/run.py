@@ -106,7 +106,7 @@ FORMATS = ("table", "csv", "json", "parquet")
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_rules(parser)
-    parser.add_argument("--engine", choices=("spark", "reference"), help="what runs it (spark)")
+    parser.add_argument("--engine", choices=("spark", "local", "reference"), help="what runs it (spark)")
     add_inputs(parser)
     parser.add_argument(
         "-o",
@@ -161,6 +161,10 @@ def run(options: argparse.Namespace) -> int:
             source = read_source(options.files[0])
             if options.engine == "reference":
                 return _run(source, kind, options)
+            if options.engine == "local":
+                from neelc.cli.run_local import run_local
+
+                return run_local(source, kind, options)
             from neelc.cli.run_on_spark import run_on_spark
 
             return run_on_spark(source, kind, options)

@@ -55,7 +55,7 @@ from neelc.scalar.duckdb.pieces import (
     duck_type,
     quoted,
 )
-from neelc.scalar.duckdb.queries import spelled_query
+from neelc.scalar.duckdb.queries import SpelledQuery, spelled_query
 from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
 
 
@@ -70,6 +70,16 @@ def local_program(
     return LocalProgram(
         tuple(writer.steps), writer.types, tuple(writer.calls.values()), relations.lets[-1].name
     )
+
+
+def spelled_host(
+    query: SparkQuery, tables: Mapping[str, Types], calls: dict[str, EvaluatedCall]
+) -> SpelledQuery:
+    """A query of Spark's own SQL over tables."""
+    text = query.text
+    if query.names:
+        text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"`{m[1]}`" if m[1] else m[0][0], text)
+    return spelled_query(text, tables, {name: value for value, name in query.arguments}, calls)
 
 
 def in_exact_order(lets: Sequence[Let]) -> Iterator[Let]:
@@ -206,12 +216,7 @@ class _ProgramWriter:
 
     def _query(self, relation: SparkQuery) -> tuple[str, Types]:
         """A query of Spark's own SQL. `{name}` stands for a relation, if there is any."""
-        text, names = relation.text, {name.lower(): name for name in relation.names}
-        if relation.names:
-            text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"`{m[1]}`" if m[1] else m[0][0], text)
-        tables = {name: self.types[name] for name in names.values()}
-        arguments = {name: value for value, name in relation.arguments}
-        found = spelled_query(text, tables, arguments, self.calls)
+        found = spelled_host(relation, {name: self.types[name] for name in relation.names}, self.calls)
         return found.text, found.types
 
     def _union(self, sources: tuple[str, ...]) -> tuple[str, Types]:
