@@ -88,12 +88,12 @@ class SparkCalls(Databricks):
         # `~~` is twice `~` here, no other word for LIKE.
         KEYWORDS: ClassVar[Any] = {
             **{word: token for word, token in Databricks.Tokenizer.KEYWORDS.items() if "~" not in word},
-            **{token.value: token for token in SUFFIXES.values()},
+            **{token.name: token for token in SUFFIXES.values()},
         }
         # Beside a DECIMAL, 5L has as many digits as it shows, unlike CAST(5 AS BIGINT).
         NUMERIC_LITERALS: ClassVar[Any] = {
             **Databricks.Tokenizer.NUMERIC_LITERALS,
-            **{suffix: token.value for suffix, token in SUFFIXES.items()},
+            **{suffix: token.name for suffix, token in SUFFIXES.items()},
         }
 
     class Parser(Databricks.Parser):
