@@ -55,7 +55,8 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
         return like(name, value, pattern, pieces[2].value if len(pieces) > 2 else None, scope)
     if name not in SCALAR_SIGNATURES:
         raise UnspelledOperation(f"the function {name}")
-    typed = [stand_in(place, piece) for place, piece in enumerate(pieces)]
+    rounds = name in ("ceil", "ceiling", "floor", "round")
+    typed = [stand_in(place, piece, rounds) for place, piece in enumerate(pieces)]
     found, type = called(Call(name, tuple(one for one, _ in typed)), tuple(typed), refuse)
     if not isinstance(found, Call):
         raise UnspelledOperation(f"the function {name}")

@@ -51,11 +51,13 @@ from neelc.source import Span
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 
 
-def stand_in(place: int, piece: DuckText) -> Typed:
-    """An expression for the checker of types, in place of a piece."""
+def stand_in(place: int, piece: DuckText, is_number: bool = False) -> Typed:
+    """An expression for the checker of types, in place of a piece. Beside a DECIMAL, an integer constant has
+    as many digits as it shows, unless it is cast; where a number must be written down, it may be cast."""
     if piece.days:
         return Interval((IntervalPart("1", "DAY"),)), piece.type
-    if piece.value is not None and isinstance(piece.value, int | str):
+    is_constant = isinstance(piece.value, int | str) and (is_number or not piece.is_cast)
+    if is_constant:
         return Literal(piece.value, piece.type), piece.type
     return Attribute(Variable("x"), f"x{place}", piece.type), piece.type
 
@@ -213,7 +215,7 @@ def interval(text: str) -> DuckText:
     if isinstance(value, Months):
         return DuckText(f"CAST({value.count} AS INTEGER)", YEAR_INTERVAL, value)
     days = all(unit in ("DAY", "WEEK") and to is None for _, unit, to in quantities)
-    return DuckText(f"CAST({value // MICROSECOND} AS BIGINT)", DAY_INTERVAL, value, days)
+    return DuckText(f"CAST({value // MICROSECOND} AS BIGINT)", DAY_INTERVAL, value, days=days)
 
 
 _INTERVAL = re.compile(r"INTERVAL\s+(?P<parts>.*)\Z", re.IGNORECASE | re.DOTALL)

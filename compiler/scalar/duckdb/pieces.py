@@ -41,8 +41,8 @@ HERE = "\x01"
 
 @dataclass(frozen=True)
 class DuckText:
-    """An expression of DuckDB and its type. `value`: what is written down, of a constant. DuckDB's own type
-    of the expression is `duck_type(type)`; what is of type VOID is NULL, or fails, and has none.
+    """An expression of DuckDB and its type. `value`: what is written down, of a constant; it `is_cast` if
+    what is written is a cast. DuckDB's own type of the expression is `duck_type(type)`; what is of type VOID is NULL, or fails, and has none.
 
     `days`: the type is Spark's INTERVAL DAY, which has nothing smaller. Of an aggregate, `open` is the text
     with HERE after each call."""
@@ -50,6 +50,7 @@ class DuckText:
     text: str
     type: DataType
     value: object = None
+    is_cast: bool = False
     days: bool = False
     open: str = ""
 

@@ -300,7 +300,7 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
     if target == DAY_INTERVAL and to.sql(dialect=SparkCalls).upper() == "INTERVAL DAY":
         whole = f"({found.text} // {DAY} * {DAY})"
         return DuckText(found.text if found.days else whole, target, days=True)
-    return replace(found, value=None) if target in INTEGERS else found
+    return replace(found, is_cast=True)
 
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
