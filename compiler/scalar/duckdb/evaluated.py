@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from neelc.ir.names import bare
@@ -37,8 +38,13 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value
+from neelc.runtime.values.functions import regular_expression
 from neelc.runtime.values.operations import OPERATIONS, compiled
-from neelc.runtime.values.times import Months
+from neelc.runtime.values.order import extreme
+from neelc.runtime.values.scalars import FAILURES, binary, half_up
+from neelc.runtime.values.times import Months, day_interval
+from neelc.runtime.values.types import ValueType, fit
+from neelc.scalar.datetime_patterns import timestamp_by
 from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope, UnspelledOperation, duck_type
 from neelc.scalar.type_of import value_type
 
@@ -50,7 +56,7 @@ def evaluated(
     operation: str, operands: Sequence[DuckText], type: DataType, scope: NameScope, *constants: object
 ) -> DuckText:
     """A call of an operation of the runtime; `constants` are given to it after the operands."""
-    if operation not in OPERATIONS:
+    if operation not in OPERATIONS and operation not in OTHER_OPERATIONS:
         raise UnspelledOperation(operation)
     fixed = tuple(enumerate(constants, len(operands)))
     types = tuple(piece.type for piece in operands)
@@ -90,6 +96,7 @@ def _function(
         for place in range(len(call.operands) + len(fixed))
     ]
     value = Apply(call.operation, tuple(operands), value_type(call.type))
+    own = OTHER_OPERATIONS.get(call.operation)
     readers = [reader_of(type) for type in call.operands]
     write, type = writer_of(call.type), arrow_type(call.type)
     made: list[Callable[[Sequence[Any]], Any]] = []
@@ -97,12 +104,11 @@ def _function(
     def function(*arrays: Any) -> Any:
         with clock():
             if not made:  # what is constant is computed by the clock of the session
-                made.append(compiled(value, lambda column: int(column.name)))
+                made.append(
+                    _own(own, value_type(call.type)) if own else compiled(value, lambda one: int(one.name))
+                )
             (compute,) = made
-            columns = [
-                [None if one is None else read(one) for one in array.to_pylist()]
-                for read, array in zip(readers, arrays, strict=True)
-            ]
+            columns = [values_of(array, read) for read, array in zip(readers, arrays, strict=True)]
             found = (compute(row) for row in zip(*columns, strict=True))
             return pa.array([None if one is None else write(one) for one in found], type)
 
@@ -114,7 +120,55 @@ def _function(
     return function
 
 
+# Operations that Spark's texts need and the language does not have.
+
+
+def _place(text: str, pattern: str) -> int:
+    """regexp_instr: where a regular expression is first found, counted from 1; 0 if it is not."""
+    found = regular_expression(pattern).search(text)
+    return 0 if found is None else found.start() + 1
+
+
+OTHER_OPERATIONS: dict[str, Callable[..., object]] = {
+    "array_max": lambda values: extreme(values, 1),
+    "array_min": lambda values: extreme(values, -1),
+    "average of days": lambda total, count: day_interval(half_up(int(total), int(count))),
+    "average of months": lambda total, count: Months(half_up(int(total), int(count))),
+    "regexp_instr": _place,
+    "try_to_timestamp": lambda text, pattern: timestamp_by(pattern, text),
+    "sum": lambda values: reduce(partial(binary, "+"), values) if values else None,
+}
+"""Of values that are not NULL. Where they fail, there is NULL."""
+
+
+def _own(operation: Callable[..., object], type: ValueType) -> Callable[[Sequence[Any]], Any]:
+    def compute(row: Sequence[Any]) -> object:
+        try:
+            return None if any(one is None for one in row) else fit(operation(*row), type)
+        except FAILURES:
+            return None
+
+    return compute
+
+
 # Values of Arrow as the runtime has them, and back.
+
+
+def values_of(array: Any, read: Callable[[Any], Any]) -> list[Any]:
+    """The values of an array. Times too far away for Python are NULL."""
+    try:
+        values = array.to_pylist()
+    except (OverflowError, ValueError):
+        values = [_value_of(one) for one in array]
+    return [None if one is None else read(one) for one in values]
+
+
+def _value_of(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        return None
+
 
 UTC = datetime.UTC
 

@@ -1,7 +1,8 @@
-"""Functions by the names that Spark has for them: the table of those that DuckDB computes.
+"""Functions by the names that Spark has for them.
 
-All other functions of the language are computed by the runtime, after neelc's own signatures have said what
-their arguments are cast to.
+For those of the language, neelc's own signatures say what their arguments are cast to and what type they
+have; tables say how DuckDB spells them (`NATIVE`), and what is not in a table is computed by the runtime.
+Spark's other functions, which plans use, are in `OTHERS`.
 """
 
 from __future__ import annotations
@@ -27,70 +28,319 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Map,
+    Struct,
 )
-from neelc.scalar import decimals
-from neelc.scalar.duckdb.casts import cast_to
+from neelc.scalar.duckdb.casts import cast_to, text
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, aggregate_of, duck_type
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type, unused
+from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
+from neelc.scalar.duckdb.times import FIELD_OF, floored, later, of_seconds, part_of, seconds_of, truncated
 from neelc.scalar.functions import called
 from neelc.scalar.signatures import SCALAR_SIGNATURES
+from neelc.scalar.type_of import INTERVALS, extract_field, extract_type
 
-Pieces = Sequence[DuckText]
 SpellCall = Callable[[Pieces, NameScope], DuckText]
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
-SCALARS = (*INTEGERS, FLOAT, DOUBLE, STRING, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ, BINARY)
 
 
-def spelled_call(name: str, pieces: Pieces, scope: NameScope) -> DuckText:
+def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> DuckText:
     """A call of a function."""
-    native = NATIVE.get(name)
-    if native is not None:
-        return native(pieces, scope)
+    other = OTHERS.get(name)
+    if other is not None:
+        return other(list(pieces), scope)
     if name in ("like", "ilike", "rlike"):
-        texts = [cast_to(piece, STRING, scope) for piece in pieces[:2]]
-        escape = [piece.value for piece in pieces[2:]]
-        return evaluated(name, texts, BOOLEAN, scope, *escape)
-    if name == "extract":
-        return evaluated("extract", [pieces[1]], INT, scope, pieces[0].value)
+        value, pattern = (cast_to(piece, STRING, scope) for piece in pieces[:2])
+        return like(name, value, pattern, pieces[2].value if len(pieces) > 2 else None, scope)
     if name not in SCALAR_SIGNATURES:
         raise UnspelledOperation(f"the function {name}")
-    typed = [stand_in(place, piece) for place, piece in enumerate(pieces)]
+    rounds = name in ("ceil", "ceiling", "floor", "round")
+    typed = [stand_in(place, piece, rounds) for place, piece in enumerate(pieces)]
     found, type = called(Call(name, tuple(one for one, _ in typed)), tuple(typed), refuse)
     if not isinstance(found, Call):
         raise UnspelledOperation(f"the function {name}")
-    return evaluated(name, as_typed(pieces, found.arguments, scope), type, scope)
+    arguments = as_typed(pieces, found.arguments, scope)
+    native = NATIVE.get(name)
+    spelled = None if native is None else native(arguments, type, scope)
+    return evaluated(name, arguments, type, scope) if spelled is None else DuckText(spelled, type)
 
 
-def _text(name: str, pieces: Pieces) -> str:
-    return f"{name}({', '.join(piece.text for piece in pieces)})"
+def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:
+    """EXTRACT(field FROM operand)."""
+    known = extract_field(field)
+    if known is None:
+        raise UnspelledOperation(f"EXTRACT({field} FROM ...)")
+    of_day = known in ("HOUR", "MINUTE", "SECOND")
+    if operand.type in (STRING, VOID) or (operand.type == DATE and of_day):
+        operand = cast_to(operand, TIMESTAMP if of_day else DATE, scope)
+    type = extract_type(known, operand.type)
+    if operand.type in INTERVALS:
+        return evaluated("extract", [operand], type, scope, known)
+    native = seconds_of(operand, scope) if known == "SECOND" else part_of(known, operand, scope)
+    return DuckText(native, type)
 
 
-def _plain(name: str, type: DataType | None = None) -> SpellCall:
-    """The same function under another name; of the type of its first argument, if no other is given."""
+# Numbers, of the types that signatures say.
 
-    def plain(pieces: Pieces, scope: NameScope) -> DuckText:
-        return DuckText(_text(name, pieces), pieces[0].type if type is None else type)
+NAN = "CAST('nan' AS DOUBLE)"
 
-    return plain
+
+def _identity(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return pieces[0].text
+
+
+def _absolute(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    (value,) = pieces
+    plain = value.type in (FLOAT, DOUBLE) or isinstance(value.type, Decimal)
+    return f"abs({value.text})" if plain else f"TRY(abs({value.text}))"
+
+
+def _towards(name: str) -> SpellText:
+    """ceil and floor, without places. NaN becomes 0, as in Java."""
+
+    def towards(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+        value = pieces[0]
+        if len(pieces) > 1:
+            return None
+        if value.type in INTEGERS:
+            return cast_to(value, BIGINT, scope).text
+        if isinstance(value.type, Decimal):
+            return f"CAST({name}({value.text}) AS {duck_type(type)})"
+        whole = f"TRY_CAST({name}({value.text}) AS BIGINT)"
+        return f"CASE WHEN isnan({value.text}) THEN CAST(0 AS BIGINT) ELSE {whole} END"
+
+    return towards
+
+
+def _rounded(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    value, places = pieces[0], pieces[1].value if len(pieces) > 1 else 0
+    if not isinstance(places, int) or places < 0:
+        return None
+    if value.type in INTEGERS:
+        return value.text
+    if isinstance(value.type, Decimal):
+        return f"TRY_CAST({value.text} AS {duck_type(type)})"
+    return f"round({value.text})" if places == 0 and value.type == DOUBLE else None
+
+
+def _where(test: str, name: str, otherwise: str) -> SpellText:
+    """A function of a DOUBLE where it has a value; `x` in the test is its argument."""
+
+    def where(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+        (value,) = pieces
+        if not value.is_short:
+            return None
+        holds = test.replace("x", value.text)
+        rest = f" WHEN {value.text} IS NOT NULL THEN {otherwise}" if otherwise else ""
+        return f"CASE WHEN {holds} THEN {name}({value.text}){rest} END"
+
+    return where
+
+
+def _plain(name: str) -> SpellText:
+    return lambda pieces, type, scope: f"{name}({', '.join(piece.text for piece in pieces)})"
+
+
+def _times(factor: float) -> SpellText:
+    return lambda pieces, type, scope: f"({pieces[0].text} * CAST('{factor!r}' AS DOUBLE))"
+
+
+def _power(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    """Java's differs from C's where something is infinite or not a number."""
+    base, exponent = (piece.text for piece in pieces)
+    if not all(piece.is_short for piece in pieces):
+        return None
+    odd = f"isnan({base}) OR isnan({exponent}) OR (abs({base}) = 1 AND isinf({exponent}))"
+    none = f"{base} IS NULL OR {exponent} IS NULL THEN NULL"
+    one = f"{exponent} = 0 THEN CAST(1 AS DOUBLE)"
+    return f"CASE WHEN {none} WHEN {one} WHEN {odd} THEN {NAN} ELSE pow({base}, {exponent}) END"
+
+
+def _logarithm(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    return _where("x > 0", "ln", "")(pieces, type, scope) if len(pieces) == 1 else None
+
+
+def _sign(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    (value,) = pieces
+    if value.type not in (FLOAT, DOUBLE):
+        return f"CAST(sign({value.text}) AS DOUBLE)"
+    kept = f"isnan({value.text}) OR {value.text} = 0 THEN CAST({value.text} AS DOUBLE)"
+    return f"CASE WHEN {kept} ELSE CAST(sign({value.text}) AS DOUBLE) END"
+
+
+def _bit_count(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"CAST(bit_count({cast_to(pieces[0], BIGINT, scope).text}) AS INTEGER)"
+
+
+def _remainder(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return arithmetic("%", pieces[0], pieces[1], scope).text
+
+
+def _positive_remainder(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    one, other = pieces
+    if type not in INTEGERS or not isinstance(other.value, int) or other.value <= 0:
+        return None
+    rest = f"({one.text} % {other.text})"
+    return f"CASE WHEN {rest} < 0 THEN {rest} + {other.text} ELSE {rest} END"
+
+
+def _nanvl(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    one, other = pieces
+    return f"CASE WHEN isnan({one.text}) THEN {other.text} ELSE {one.text} END"
+
+
+def _is_nan(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"coalesce(isnan({pieces[0].text}), FALSE)"
+
+
+def _shift_left(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    """Bits that leave on the left are lost; the others may change the sign."""
+    one, by = pieces
+    bits = 64 if type == BIGINT else 32
+    if not isinstance(by.value, int) or not 0 <= by.value < bits or not one.is_short:
+        return None
+    low = f"(CAST({one.text} AS HUGEINT) & {2 ** (bits - by.value) - 1}) * {2**by.value}"
+    signed = f"CASE WHEN {low} >= {2 ** (bits - 1)} THEN {low} - {2**bits} ELSE {low} END"
+    return f"CAST({signed} AS {duck_type(type)})"
+
+
+def _shift_right(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    one, by = pieces
+    bits = 64 if type == BIGINT else 32
+    if not isinstance(by.value, int) or not 0 <= by.value < bits:
+        return None
+    return f"({one.text} >> {by.text})"
+
+
+# Times, of the types that signatures say.
+
+
+def _part(field: str) -> SpellText:
+    return lambda pieces, type, scope: part_of(field, pieces[0], scope)
+
+
+def _later(op: str) -> SpellText:
+    return lambda pieces, type, scope: later(op, pieces[0], pieces[1], scope)
+
+
+def _days_between(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"CAST({pieces[0].text} - {pieces[1].text} AS INTEGER)"
+
+
+def _count_of(by: int) -> SpellText:
+    """unix_micros and its kin; a TIMESTAMP_NTZ counts as if it were in UTC."""
+
+    def count_of(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+        micros = f"epoch_us({pieces[0].text})"
+        return micros if by == 1 else floored(micros, by)
+
+    return count_of
+
+
+def _unix_timestamp(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    """Seconds since 1970, cut towards it."""
+    (moment,) = pieces
+    if moment.type == STRING:
+        return None
+    moment = cast_to(moment, TIMESTAMP, scope) if moment.type == DATE else moment
+    return f"(epoch_us({moment.text}) // 1000000)"
+
+
+def _of_millis(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"TRY(make_timestamptz(CAST({pieces[0].text} AS BIGINT) * 1000))"
+
+
+# Arrays and maps, of the types that signatures say.
+
+
+def _size(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    (values,) = pieces
+    name = "cardinality" if isinstance(values.type, Map) else "len"
+    return f"CAST({name}({values.text}) AS INTEGER)"
+
+
+def _contains(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    values, value = pieces
+    if not values.is_short or isinstance(value.type, Array | Struct):
+        return None
+    name = unused("e", values.text)
+    nulls = f"len(list_filter({values.text}, lambda {name}: {name} IS NULL)) > 0"
+    return (
+        f"CASE WHEN {values.text} IS NULL OR {value.text} IS NULL THEN NULL"
+        f" WHEN list_contains({values.text}, {value.text}) THEN TRUE WHEN {nulls} THEN NULL ELSE FALSE END"
+    )
+
+
+def _reversed(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    return f"list_reverse({pieces[0].text})" if isinstance(type, Array) else None
+
+
+NATIVE: dict[str, SpellText] = {
+    **TEXTS,
+    **{name: _part(field) for name, field in FIELD_OF.items()},
+    "abs": _absolute,
+    "acos": _where("abs(x) <= 1", "acos", NAN),
+    "array_contains": _contains,
+    "asin": _where("abs(x) <= 1", "asin", NAN),
+    "atan": _plain("atan"),
+    "atan2": _plain("atan2"),
+    "bit_count": _bit_count,
+    "cardinality": _size,
+    "ceil": _towards("ceil"),
+    "ceiling": _towards("ceil"),
+    "cos": _where("isfinite(x)", "cos", NAN),
+    "date_add": _later("+"),
+    "date_diff": _days_between,
+    "date_sub": _later("-"),
+    "date_trunc": lambda pieces, type, scope: truncated(pieces[0], pieces[1], scope),
+    "datediff": _days_between,
+    "degrees": _times(57.29577951308232),
+    "exp": _plain("exp"),
+    "floor": _towards("floor"),
+    "isnan": _is_nan,
+    "ln": _logarithm,
+    "log": _logarithm,
+    "log10": _where("x > 0", "log10", ""),
+    "log2": _where("x > 0", "log2", ""),
+    "mod": _remainder,
+    "nanvl": _nanvl,
+    "pmod": _positive_remainder,
+    "pow": _power,
+    "power": _power,
+    "radians": _times(0.017453292519943295),
+    "reverse": _reversed,
+    "round": _rounded,
+    "shiftleft": _shift_left,
+    "shiftright": _shift_right,
+    "sign": _sign,
+    "signum": _sign,
+    "sin": _where("isfinite(x)", "sin", NAN),
+    "size": _size,
+    "sqrt": _where("x >= 0", "sqrt", NAN),
+    "tan": _where("isfinite(x)", "tan", NAN),
+    "timestamp_millis": _of_millis,
+    "timestamp_seconds": lambda pieces, type, scope: of_seconds(pieces[0]),
+    "to_date": _identity,
+    "to_timestamp": _identity,
+    "unix_micros": _count_of(1),
+    "unix_millis": _count_of(1_000),
+    "unix_seconds": _count_of(1_000_000),
+    "unix_timestamp": _unix_timestamp,
+}
+
+
+# Functions that find the types of their arguments by themselves.
 
 
 def _tried(op: str) -> SpellCall:
-    def tried(pieces: Pieces, scope: NameScope) -> DuckText:
-        return arithmetic(op, pieces[0], pieces[1], scope, tried=True)
-
-    return tried
+    return lambda pieces, scope: arithmetic(op, pieces[0], pieces[1], scope, tried=True)
 
 
-def _common(name: str) -> SpellCall:
-    """A function of values of one type."""
-
-    def common(pieces: Pieces, scope: NameScope) -> DuckText:
-        cast, shared = common_pieces(pieces, scope)
-        return DuckText(_text(name, cast), shared)
-
-    return common
+def _first_known(pieces: Pieces, scope: NameScope) -> DuckText:
+    cast, shared = common_pieces(pieces, scope)
+    days = all(piece.days for piece in pieces)
+    return DuckText(f"coalesce({', '.join(piece.text for piece in cast)})", shared, days=days)
 
 
 def _extreme(name: str) -> SpellCall:
@@ -98,30 +348,23 @@ def _extreme(name: str) -> SpellCall:
 
     def extreme(pieces: Pieces, scope: NameScope) -> DuckText:
         cast, shared = common_pieces(pieces, scope)
-        if shared in SCALARS or isinstance(shared, Decimal):
-            return DuckText(_text(name, cast), shared)
-        return evaluated(name, cast, shared, scope)
+        if isinstance(shared, Array | Struct | Map):
+            return evaluated(name, cast, shared, scope)
+        if shared == VOID:
+            return DuckText("NULL", VOID)
+        return DuckText(f"{name}({', '.join(piece.text for piece in cast)})", shared)
 
     return extreme
 
 
 def _nvl2(pieces: Pieces, scope: NameScope) -> DuckText:
     (one, other), shared = common_pieces(pieces[1:], scope)
-    text = f"CASE WHEN {pieces[0].text} IS NOT NULL THEN {one.text} ELSE {other.text} END"
-    return DuckText(text, shared)
+    return DuckText(f"CASE WHEN {pieces[0].text} IS NOT NULL THEN {one.text} ELSE {other.text} END", shared)
 
 
 def _nullif(pieces: Pieces, scope: NameScope) -> DuckText:
     equal = comparison("=", pieces[0], pieces[1], scope)
     return DuckText(f"CASE WHEN {equal.text} THEN NULL ELSE {pieces[0].text} END", pieces[0].type)
-
-
-def _pmod(pieces: Pieces, scope: NameScope) -> DuckText:
-    (one, other), shared = common_pieces(pieces, scope)
-    if shared not in INTEGERS or not isinstance(other.value, int) or other.value <= 0:
-        return evaluated("pmod", [one, other], shared, scope)
-    text = f"((({one.text} % {other.text}) + {other.text}) % {other.text})"
-    return DuckText(text, shared)
 
 
 def _hash(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -130,27 +373,14 @@ def _hash(pieces: Pieces, scope: NameScope) -> DuckText:
     return DuckText(f"CAST(CAST({whole} AS HUGEINT) - 9223372036854775808 AS BIGINT)", BIGINT)
 
 
-def _shift_left(pieces: Pieces, scope: NameScope) -> DuckText:
-    """Bits that leave on the left are lost; the others may change the sign."""
-    one, by = pieces
-    if not isinstance(by.value, int) or one.type not in (INT, BIGINT):
-        raise UnspelledOperation("shiftleft by what is not written down")
-    bits = 64 if one.type == BIGINT else 32
-    low = f"(CAST({one.text} AS HUGEINT) & {2 ** (bits - by.value) - 1}) * {2**by.value}"
-    signed = f"CASE WHEN {low} >= {2 ** (bits - 1)} THEN {low} - {2**bits} ELSE {low} END"
-    return DuckText(f"CAST({signed} AS {duck_type(one.type)})", one.type)
-
-
-def _shift_right(pieces: Pieces, scope: NameScope) -> DuckText:
-    one, by = pieces
-    return DuckText(f"({one.text} >> {by.text})", one.type)
-
-
 def _explode(pieces: Pieces, scope: NameScope) -> DuckText:
-    (values,) = pieces
+    return DuckText(f"unnest({pieces[0].text})", _element(pieces[0], "explode"))
+
+
+def _element(values: DuckText, name: str) -> DataType:
     if not isinstance(values.type, Array):
-        raise UnspelledOperation("explode of what is no array")
-    return DuckText(f"unnest({values.text})", values.type.element)
+        raise UnspelledOperation(f"{name} of {values.type}")
+    return values.type.element
 
 
 def _sequence(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -165,14 +395,26 @@ def _sequence(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _raise(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"error({pieces[0].text})", VOID)
+    return DuckText(f"error({cast_to(pieces[0], STRING, scope).text})", VOID)
 
 
 def _concat(pieces: Pieces, scope: NameScope) -> DuckText:
-    found = pieces[0] if len(pieces) > 1 else cast_to(pieces[0], STRING, scope)
+    if all(isinstance(piece.value, str) and piece.type == STRING for piece in pieces):
+        return text("".join(str(piece.value) for piece in pieces))
+    found = pieces[0]
+    if len(pieces) == 1 and not isinstance(found.type, Array) and found.type != BINARY:
+        return cast_to(found, STRING, scope)
     for piece in pieces[1:]:
         found = arithmetic("||", found, piece, scope)
     return found
+
+
+def _character(pieces: Pieces, scope: NameScope) -> DuckText:
+    """char(n): a character by its number, below 256."""
+    (number,) = pieces
+    if not isinstance(number.value, int):
+        raise UnspelledOperation("char of what is not written down")
+    return text(chr(number.value % 256) if number.value > 0 else "")
 
 
 def _item(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -181,10 +423,12 @@ def _item(pieces: Pieces, scope: NameScope) -> DuckText:
     if isinstance(base.type, Map):
         key = cast_to(key, base.type.key, scope)
         return DuckText(f"map_extract_value({base.text}, {key.text})", base.type.value)
-    if not isinstance(base.type, Array):
-        raise UnspelledOperation(f"an element of {base.type}")
-    text = f"CASE WHEN {key.text} >= 0 THEN list_extract({base.text}, {key.text} + 1) END"
-    return DuckText(text, base.type.element)
+    element = _element(base, "an element")
+    if isinstance(key.value, int):
+        place = str(key.value + 1) if key.value >= 0 else "CAST(NULL AS BIGINT)"
+        return DuckText(f"list_extract({base.text}, {place})", element)
+    key = cast_to(key, BIGINT, scope)
+    return DuckText(f"CASE WHEN {key.text} >= 0 THEN list_extract({base.text}, {key.text} + 1) END", element)
 
 
 def _element_at(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -192,57 +436,8 @@ def _element_at(pieces: Pieces, scope: NameScope) -> DuckText:
     base, key = pieces
     if isinstance(base.type, Map):
         return _item(pieces, scope)
-    if not isinstance(base.type, Array):
-        raise UnspelledOperation(f"an element of {base.type}")
-    return DuckText(f"list_extract({base.text}, nullif({key.text}, 0))", base.type.element)
-
-
-def _size(pieces: Pieces, scope: NameScope) -> DuckText:
-    (values,) = pieces
-    name = "cardinality" if isinstance(values.type, Map) else "len"
-    return DuckText(f"CAST({name}({values.text}) AS INTEGER)", INT)
-
-
-def _sum(tried: bool) -> SpellCall:
-    def sum(pieces: Pieces, scope: NameScope) -> DuckText:
-        (value,) = pieces
-        match value.type:
-            case Decimal(precision, scale):
-                type: DataType = decimals.bounded(precision + 10, scale)
-            case SimpleNumber if SimpleNumber in (FLOAT, DOUBLE):
-                return aggregate_of(f"sum({cast_to(value, DOUBLE, scope).text})", DOUBLE)
-            case SimpleNumber if SimpleNumber in INTEGERS:
-                type = BIGINT
-            case _:
-                raise UnspelledOperation(f"a sum of {value.type}")
-        cast = "TRY_CAST" if tried or not scope.strict else "CAST"
-        return aggregate_of(f"sum({value.text})", type, (f"{cast}(", f" AS {duck_type(type)})"))
-
-    return sum
-
-
-def _average(pieces: Pieces, scope: NameScope) -> DuckText:
-    (value,) = pieces
-    if value.type not in (*INTEGERS, FLOAT, DOUBLE):
-        raise UnspelledOperation(f"an average of {value.type}")
-    return DuckText(f"avg({cast_to(value, DOUBLE, scope).text})", DOUBLE)
-
-
-def _largest(name: str) -> SpellCall:
-    """max and min. Of structs, DuckDB has another order where there is NULL."""
-
-    def largest(pieces: Pieces, scope: NameScope) -> DuckText:
-        (value,) = pieces
-        return DuckText(f"{name}({value.text})", value.type)
-
-    return largest
-
-
-def _collected(pieces: Pieces, scope: NameScope) -> DuckText:
-    (value,) = pieces
-    # NULLs are left out afterwards: FILTER may follow.
-    around = ("list_filter(coalesce(", ", []), lambda e_: e_ IS NOT NULL)")
-    return aggregate_of(f"list({value.text})", Array(value.type), around)
+    place = key.text if isinstance(key.value, int) and key.value else f"nullif({key.text}, 0)"
+    return DuckText(f"list_extract({base.text}, {place})", _element(base, "an element"))
 
 
 def _of_list(name: str) -> SpellCall:
@@ -250,153 +445,151 @@ def _of_list(name: str) -> SpellCall:
 
     def of_list(pieces: Pieces, scope: NameScope) -> DuckText:
         (values,) = pieces
-        if not isinstance(values.type, Array):
-            raise UnspelledOperation(f"{name} of {values.type}")
-        return DuckText(f"{name}({values.text})", values.type.element)
+        element = _element(values, f"array_{name}")
+        if isinstance(element, Array | Struct | Map):
+            return evaluated(f"array_{name}", pieces, element, scope)
+        return DuckText(f"list_{name}({values.text})", element)
 
     return of_list
 
 
 def _compact(pieces: Pieces, scope: NameScope) -> DuckText:
     (values,) = pieces
-    return DuckText(f"list_filter({values.text}, lambda e_: e_ IS NOT NULL)", values.type)
+    name = unused("e", values.text)
+    return DuckText(f"list_filter({values.text}, lambda {name}: {name} IS NOT NULL)", values.type)
 
 
 def _distinct(pieces: Pieces, scope: NameScope) -> DuckText:
     """Each value where it is first."""
     (values,) = pieces
-    text = f"list_filter({values.text}, lambda e_, i_: list_position({values.text}, e_) = i_)"
-    return DuckText(text, values.type)
+    one, place = unused("e", values.text), unused("i", values.text)
+    first = f"list_position({values.text}, {one}) = {place}"
+    return DuckText(f"list_filter({values.text}, lambda {one}, {place}: {first})", values.type)
 
 
 def _slice(pieces: Pieces, scope: NameScope) -> DuckText:
     values, first, length = pieces
-    if not isinstance(first.value, int) or first.value < 1:
-        raise UnspelledOperation("slice from the end of an array")
-    end = f"{first.value - 1} + {length.text}"
-    return DuckText(f"list_slice({values.text}, {first.value}, {end})", values.type)
-
-
-def _first(pieces: Pieces, scope: NameScope) -> DuckText:
-    """The first value; the first that is not NULL, if that is said."""
-    if len(pieces) > 1 and pieces[1].value is True:
-        return aggregate_of(f"any_value({pieces[0].text})", pieces[0].type)
-    return aggregate_of(f"first({pieces[0].text})", pieces[0].type)
-
-
-def _by(name: str) -> SpellCall:
-    """max_by and min_by."""
-
-    def by(pieces: Pieces, scope: NameScope) -> DuckText:
-        return DuckText(_text(name, pieces), pieces[0].type)
-
-    return by
+    _element(values, "slice")
+    if isinstance(first.value, int) and first.value > 0:
+        end = f"{first.value - 1} + {length.text}"
+        return DuckText(f"list_slice({values.text}, {first.value}, {end})", values.type)
+    size = f"(len({values.text}) + {first.text})"
+    from_end = f"list_slice({values.text}, {size} + 1, {size} + {length.text})"
+    from_start = f"list_slice({values.text}, {first.text}, {first.text} - 1 + {length.text})"
+    empty = f"CAST([] AS {duck_type(values.type)})"
+    absent = f"{values.text} IS NULL OR {first.text} IS NULL OR {length.text} IS NULL"
+    choices = f"WHEN {first.text} > 0 THEN {from_start} WHEN {size} >= 0 THEN {from_end} ELSE {empty}"
+    return DuckText(f"CASE WHEN {absent} THEN NULL {choices} END", values.type)
 
 
 def _array(pieces: Pieces, scope: NameScope) -> DuckText:
     if not pieces:
         return DuckText("CAST([] AS INTEGER[])", Array(VOID))
     cast, shared = common_pieces(pieces, scope)
-    return DuckText(f"[{', '.join(piece.text for piece in cast)}]", Array(shared))
+    inside = ", ".join(piece.text for piece in cast)
+    return DuckText(f"CAST([{inside}] AS {duck_type(Array(shared))})", Array(shared))
 
 
-def _micros(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"epoch_us({cast_to(pieces[0], TIMESTAMP, scope).text})", BIGINT)
+def _keys(pieces: Pieces, scope: NameScope) -> DuckText:
+    type = pieces[0].type
+    if not isinstance(type, Map):
+        raise UnspelledOperation(f"map_keys of {type}")
+    return DuckText(f"map_keys({pieces[0].text})", Array(type.key))
+
+
+def _values(pieces: Pieces, scope: NameScope) -> DuckText:
+    type = pieces[0].type
+    if not isinstance(type, Map):
+        raise UnspelledOperation(f"map_values of {type}")
+    return DuckText(f"map_values({pieces[0].text})", Array(type.value))
 
 
 def _of_micros(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"make_timestamptz({cast_to(pieces[0], BIGINT, scope).text})", TIMESTAMP)
+    return DuckText(f"TRY(make_timestamptz({cast_to(pieces[0], BIGINT, scope).text}))", TIMESTAMP)
 
 
-def _isnan(pieces: Pieces, scope: NameScope) -> DuckText:
-    value = cast_to(pieces[0], DOUBLE, scope)
-    return DuckText(f"coalesce(isnan({value.text}), FALSE)", BOOLEAN)
+def _unix_date(pieces: Pieces, scope: NameScope) -> DuckText:
+    days = f"{cast_to(pieces[0], DATE, scope).text} - DATE '1970-01-01'"
+    return DuckText(f"CAST({days} AS INTEGER)", INT)
 
 
-def _isnull(word: str) -> SpellCall:
+def _of_days(pieces: Pieces, scope: NameScope) -> DuckText:
+    return DuckText(f"TRY(DATE '1970-01-01' + {cast_to(pieces[0], INT, scope).text})", DATE)
+
+
+def _is_null(word: str) -> SpellCall:
     return lambda pieces, scope: DuckText(f"({pieces[0].text} {word})", BOOLEAN)
 
 
-def _absolute(pieces: Pieces, scope: NameScope) -> DuckText:
-    (value,) = pieces
-    if value.type in INTEGERS:
-        return DuckText(f"TRY(abs({value.text}))", value.type)
-    if value.type in (FLOAT, DOUBLE):
-        return DuckText(f"abs({value.text})", value.type)
-    return evaluated("abs", pieces, value.type, scope)
-
-
 def _not(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"(~{pieces[0].text})", pieces[0].type)
+    (value,) = pieces
+    value = cast_to(value, INT, scope) if value.type == VOID else value
+    return DuckText(f"(~{value.text})", value.type)
 
 
-def _shifted(name: str) -> SpellCall:
-    """lag and lead."""
-
-    def shifted(pieces: Pieces, scope: NameScope) -> DuckText:
-        return DuckText(_text(name, pieces), pieces[0].type)
-
-    return shifted
+def _array_size(pieces: Pieces, scope: NameScope) -> DuckText:
+    return DuckText(_size(pieces, INT, scope), INT)
 
 
-def _any(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"arbitrary({pieces[0].text})", pieces[0].type)
+def _found_at(pieces: Pieces, scope: NameScope) -> DuckText:
+    return evaluated("regexp_instr", [cast_to(piece, STRING, scope) for piece in pieces], INT, scope)
 
 
-NATIVE: dict[str, SpellCall] = {
+def _to_binary(pieces: Pieces, scope: NameScope) -> DuckText:
+    """try_to_binary(text, 'utf-8')."""
+    if len(pieces) != 2 or str(pieces[1].value).lower() not in ("utf-8", "utf8"):
+        raise UnspelledOperation("try_to_binary by a format other than utf-8")
+    return cast_to(cast_to(pieces[0], STRING, scope), BINARY, scope)
+
+
+def _read_time(pieces: Pieces, scope: NameScope) -> DuckText:
+    """try_to_timestamp(text, pattern); what is a time already stays one."""
+    value, *pattern = pieces
+    if value.type in (TIMESTAMP, DATE, TIMESTAMP_NTZ) or not pattern:
+        return cast_to(value, TIMESTAMP, scope)
+    return evaluated("try_to_timestamp", [cast_to(value, STRING, scope), *pattern], TIMESTAMP, scope)
+
+
+OTHERS: dict[str, SpellCall] = {
     "~": _not,
-    "abs": _absolute,
-    "any_value": _any,
     "array": _array,
-    "array_size": _size,
     "array_compact": _compact,
     "array_distinct": _distinct,
-    "array_max": _of_list("list_max"),
-    "array_min": _of_list("list_min"),
-    "avg": _average,
-    "bit_or": _plain("bit_or"),
-    "bool_or": _plain("bool_or", BOOLEAN),
-    "coalesce": _common("coalesce"),
-    "collect_list": _collected,
+    "array_max": _of_list("max"),
+    "array_min": _of_list("min"),
+    "array_size": _array_size,
+    "char": _character,
+    "chr": _character,
+    "coalesce": _first_known,
     "concat": _concat,
+    "date_from_unix_date": _of_days,
+    "element_at": _element_at,
     "explode": _explode,
-    "first": _first,
     "get": _item,
     "greatest": _extreme("greatest"),
-    "isnan": _isnan,
-    "isnotnull": _isnull("IS NOT NULL"),
-    "isnull": _isnull("IS NULL"),
+    "ifnull": _first_known,
+    "isnotnull": _is_null("IS NOT NULL"),
+    "isnull": _is_null("IS NULL"),
     "item": _item,
-    "lag": _shifted("lag"),
-    "lead": _shifted("lead"),
     "least": _extreme("least"),
-    "max": _largest("max"),
-    "max_by": _by("arg_max_null"),
-    "mean": _average,
-    "min": _largest("min"),
-    "min_by": _by("arg_min_null"),
+    "map_keys": _keys,
+    "map_values": _values,
     "nullif": _nullif,
-    "nvl": _common("coalesce"),
-    "ifnull": _common("coalesce"),
+    "nvl": _first_known,
     "nvl2": _nvl2,
-    "pmod": _pmod,
     "raise_error": _raise,
-    "row_number": lambda pieces, scope: DuckText("row_number()", INT),
+    "regexp_instr": _found_at,
     "sequence": _sequence,
-    "shiftleft": _shift_left,
-    "shiftright": _shift_right,
-    "size": _size,
     "slice": _slice,
-    "sum": _sum(False),
     "timestamp_micros": _of_micros,
     "try_add": _tried("+"),
-    "try_avg": _average,
     "try_divide": _tried("/"),
     "try_element_at": _element_at,
     "try_mod": _tried("%"),
     "try_multiply": _tried("*"),
     "try_subtract": _tried("-"),
-    "try_sum": _sum(True),
-    "unix_micros": _micros,
+    "try_to_binary": _to_binary,
+    "try_to_timestamp": _read_time,
+    "unix_date": _unix_date,
     "xxhash64": _hash,
 }

@@ -5,18 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neelc.ir.expressions import Attribute, Binary, Cast, Expr, Literal, Variable
+from neelc.ir.expressions import (
+    Attribute,
+    Binary,
+    Cast,
+    Expr,
+    Interval,
+    IntervalPart,
+    Literal,
+    Variable,
+)
 from neelc.ir.types import (
     BIGINT,
     BINARY,
     BOOLEAN,
+    DATE,
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
     INT,
     SMALLINT,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
+    VOID,
     YEAR_INTERVAL,
     Array,
     DataType,
@@ -24,19 +37,27 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.scalars import MICROSECOND
+from neelc.runtime.values.times import Months, interval_of_parts
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type
+from neelc.scalar.duckdb.times import between, clock_of, later
 from neelc.scalar.operators import Typed, binary, common, common_of
+from neelc.scalar.type_of import DATETIMES, INTERVALS
 from neelc.source import Span
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 
 
-def stand_in(place: int, piece: DuckText) -> Typed:
-    """An expression for the checker of types, in place of a piece."""
-    if piece.value is not None and isinstance(piece.value, int | str):
+def stand_in(place: int, piece: DuckText, is_number: bool = False) -> Typed:
+    """An expression for the checker of types, in place of a piece. Beside a DECIMAL, an integer constant has
+    as many digits as it shows, unless it is cast; where a number must be written down, it may be cast."""
+    if piece.days:
+        return Interval((IntervalPart("1", "DAY"),)), piece.type
+    is_constant = isinstance(piece.value, int | str) and (is_number or not piece.is_cast)
+    if is_constant:
         return Literal(piece.value, piece.type), piece.type
     return Attribute(Variable("x"), f"x{place}", piece.type), piece.type
 
@@ -85,6 +106,8 @@ def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried
     if op == "||":
         return joined(one, other, type)
     kinds = (one.type, other.type)
+    if any(kind in (*DATETIMES, *INTERVALS) for kind in kinds):
+        return of_times(op, one, other, type, scope)
     if isinstance(type, Decimal) and all(isinstance(kind, Decimal) for kind in kinds):
         return of_decimals(op, one, other, type, scope)
     if any(isinstance(kind, Decimal) or kind not in (*INTEGERS, FLOAT, DOUBLE) for kind in kinds):
@@ -96,6 +119,29 @@ def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried
     if op == "^":
         return DuckText(f"xor({one.text}, {other.text})", type)
     return divided(op, one, other, type, scope)
+
+
+def of_times(op: str, one: DuckText, other: DuckText, type: DataType, scope: NameScope) -> DuckText:
+    """Arithmetic of dates, timestamps and intervals."""
+    text = None
+    if one.type in DATETIMES and other.type in DATETIMES:
+        sides = [
+            DuckText(clock_of(side.text, scope), TIMESTAMP_NTZ) if side.type == TIMESTAMP else side
+            for side in (one, other)
+        ]
+        return DuckText(between(*sides), type, days=one.type == DATE)
+    if one.type in DATETIMES:
+        text = later(op, one, other, scope)
+    elif other.type in DATETIMES:
+        text = later(op, other, one, scope)
+    elif one.type == other.type and op in ("+", "-"):
+        return DuckText(f"TRY({one.text} {op} {other.text})", type, days=one.days and other.days)
+    elif one.type == other.type and op == "DIV":
+        text = f"TRY(CAST({one.text} AS BIGINT) // nullif(CAST({other.text} AS BIGINT), 0))"
+    elif op == "*" and all(side.type in (*INTEGERS, *INTERVALS) for side in (one, other)):
+        product = f"TRY(CAST({one.text} AS BIGINT) * CAST({other.text} AS BIGINT))"
+        text = f"TRY_CAST({product} AS {duck_type(type)})"
+    return evaluated(op, [one, other], type, scope) if text is None else DuckText(text, type)
 
 
 def of_decimals(op: str, one: DuckText, other: DuckText, type: Decimal, scope: NameScope) -> DuckText:
@@ -111,15 +157,20 @@ def of_decimals(op: str, one: DuckText, other: DuckText, type: Decimal, scope: N
 
 def divided(op: str, one: DuckText, other: DuckText, type: DataType, scope: NameScope) -> DuckText:
     """`/`, `%` and DIV of numbers that are no decimals."""
-    sign = {"/": "/", "%": "%", "DIV": "//"}[op]
-    divisor = other.text if other.value not in (None, 0) else f"nullif({other.text}, {_zero(other.type)})"
-    if scope.strict and other.value in (None, 0):
-        failed = f"CAST(error('Division by zero') AS {duck_type(other.type)})"
-        divisor = f"CASE WHEN {other.text} = 0 THEN {failed} ELSE {other.text} END"
-    text = f"({one.text} {sign} {divisor})"
-    if op == "DIV":
-        text = f"TRY({text})" if one.type == BIGINT else f"CAST({text} AS BIGINT)"
-    return DuckText(text, type)
+    if op == "DIV":  # the least INT has no opposite, but a BIGINT holds it
+        one, other = cast_to(one, BIGINT, scope), cast_to(other, BIGINT, scope)
+    divisor = other.text
+    if other.value in (None, 0):
+        divisor = f"nullif({other.text}, {_zero(other.type)})"
+        if scope.strict:
+            failed = f"CAST(error('Division by zero') AS {duck_type(other.type)})"
+            divisor = f"CASE WHEN {other.text} = 0 THEN {failed} ELSE {other.text} END"
+    if op == "%" and other.type in INTEGERS and other.value in (None, -1):
+        # For DuckDB, there is no remainder where there is no quotient.
+        one_instead = f"CAST(1 AS {duck_type(other.type)})"
+        divisor = f"CASE WHEN {other.text} = -1 THEN {one_instead} ELSE {divisor} END"
+    text = f"({one.text} {'//' if op == 'DIV' else op} {divisor})"
+    return DuckText(f"TRY({text})" if op == "DIV" and other.value in (None, 0, -1) else text, type)
 
 
 def _zero(type: DataType) -> str:
@@ -136,33 +187,36 @@ def joined(one: DuckText, other: DuckText, type: DataType) -> DuckText:
 
 def negative(operand: DuckText, scope: NameScope) -> DuckText:
     """`-x`; NULL where it does not fit."""
-    if operand.type in INTEGERS:
-        return DuckText(f"TRY(-{operand.text})", operand.type)
+    if operand.type in (*INTEGERS, *INTERVALS):
+        text = f"(-{operand.text})" if scope.strict else f"TRY(-{operand.text})"
+        return DuckText(text, operand.type, days=operand.days)
     if operand.type in (FLOAT, DOUBLE) or isinstance(operand.type, Decimal):
         return DuckText(f"(-{operand.text})", operand.type)
+    if operand.type in (STRING, VOID):
+        return negative(cast_to(operand, DOUBLE, scope), scope)
     return evaluated("neg", [operand], operand.type, scope)
 
 
-_PART = re.compile(r"INTERVAL\s+'(?P<value>[^']*)'\s+(?P<unit>\w+)\Z", re.IGNORECASE)
-_SECONDS = {"WEEK": 604_800, "DAY": 86_400, "HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
-
-
 def interval(text: str) -> DuckText:
-    """An interval constant of one unit.
+    """An interval constant.
 
-    >>> interval("INTERVAL '1.5' SECOND")
-    DuckText(text='CAST(1500000 AS BIGINT)', type=SimpleType(name='INTERVAL DAY TO SECOND'), value=None)
+    >>> interval("INTERVAL '1.5' SECOND").text, interval("INTERVAL '1-2' YEAR TO MONTH").text
+    ('CAST(1500000 AS BIGINT)', '14')
     """
-    found = _PART.match(text)
-    if found is None:
+    found = _INTERVAL.match(text)
+    parts = () if found is None else _PART.findall(found["parts"])
+    if not parts:
         raise UnspelledOperation(text)
-    unit, value = found["unit"].upper().removesuffix("S"), found["value"]
-    if unit in ("YEAR", "MONTH"):
-        months = int(value) * (12 if unit == "YEAR" else 1)
-        return DuckText(str(months), YEAR_INTERVAL)
-    if unit not in _SECONDS:
-        raise UnspelledOperation(text)
-    whole, _, places = value.partition(".")
-    micros = int(whole.lstrip("+-") or 0) * 10**6 + int(places.ljust(6, "0")[:6] or 0)
-    micros *= _SECONDS[unit] * (-1 if whole.startswith("-") else 1)
-    return DuckText(f"CAST({micros} AS BIGINT)", DAY_INTERVAL)
+    quantities = [(value, unit.upper().removesuffix("S"), to.upper() or None) for value, unit, to in parts]
+    try:
+        value = interval_of_parts(quantities)
+    except ValueError as problem:
+        raise UnspelledOperation(f"{text}: {problem}") from problem
+    if isinstance(value, Months):
+        return DuckText(f"CAST({value.count} AS INTEGER)", YEAR_INTERVAL, value)
+    days = all(unit in ("DAY", "WEEK") and to is None for _, unit, to in quantities)
+    return DuckText(f"CAST({value // MICROSECOND} AS BIGINT)", DAY_INTERVAL, value, days=days)
+
+
+_INTERVAL = re.compile(r"INTERVAL\s+(?P<parts>.*)\Z", re.IGNORECASE | re.DOTALL)
+_PART = re.compile(r"'?([^']*?)'?\s+(\w+)(?:\s+TO\s+(\w+))?\s*(?=\Z|'|[+-]?\d)", re.IGNORECASE)

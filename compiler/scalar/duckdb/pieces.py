@@ -35,32 +35,60 @@ class UnspelledOperation(Exception):
     """An operation that is neither DuckDB's nor the runtime's: what it is called."""
 
 
+HERE = "\x01"
+"""In the text of an aggregate: where FILTER and OVER may follow a call."""
+
+
 @dataclass(frozen=True)
 class DuckText:
-    """An expression of DuckDB and its type. `value`: what is written down, of a constant. DuckDB's own type
-    of the expression is always `duck_type(type)`.
+    """An expression of DuckDB and its type. `value`: what is written down, of a constant; it `is_cast` if
+    what is written is a cast. DuckDB's own type of the expression is `duck_type(type)`; what is of type VOID is NULL, or fails, and has none.
 
-    Of an aggregate, `call` is what FILTER and OVER may follow, and `around` is the text around the call."""
+    `days`: the type is Spark's INTERVAL DAY, which has nothing smaller. Of an aggregate, `open` is the text
+    with HERE after each call."""
 
     text: str
     type: DataType
     value: object = None
-    call: str = ""
-    around: tuple[str, str] = ("", "")
+    is_cast: bool = False
+    days: bool = False
+    open: str = ""
 
     def followed(self, clause: str) -> DuckText:
         """An aggregate with FILTER or OVER.
 
         >>> from neelc.ir.types import BIGINT
-        >>> aggregate_of("sum(x)", BIGINT, ("CAST(", " AS BIGINT)")).followed("OVER ()").text
+        >>> aggregate_of(f"CAST(sum(x){HERE} AS BIGINT)", BIGINT).followed("OVER ()").text
         'CAST(sum(x) OVER () AS BIGINT)'
         """
-        return aggregate_of(f"{self.call or self.text} {clause}", self.type, self.around)
+        return aggregate_of((self.open or self.text + HERE).replace(HERE, f" {clause}{HERE}"), self.type)
+
+    def opened(self) -> DuckText:
+        """An aggregate, from a text that has HERE after each call."""
+        return aggregate_of(self.text, self.type)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the text may stand several times in another one: nested, such texts grow fast."""
+        return len(self.text) <= LONGEST_REPEATED
 
 
-def aggregate_of(call: str, type: DataType, around: tuple[str, str] = ("", "")) -> DuckText:
-    """A call of an aggregate, with what is around it."""
-    return DuckText(f"{around[0]}{call}{around[1]}", type, None, call, around)
+LONGEST_REPEATED = 400
+
+
+def aggregate_of(open: str, type: DataType) -> DuckText:
+    """An aggregate, from its text with HERE after each call."""
+    return DuckText(open.replace(HERE, ""), type, open=open)
+
+
+NULL = "NULL"
+
+
+def as_column(piece: DuckText) -> str:
+    """The text of what is selected: it has a type even if it is NULL."""
+    if piece.type != VOID:
+        return piece.text
+    return f"CAST({piece.text} AS {duck_type(VOID)})"
 
 
 @dataclass(frozen=True)
@@ -84,7 +112,8 @@ class NameScope:
     """What names mean in an expression: columns, and the variables of lambdas around. `calls` collects what
     the runtime computes. `strict`: a cast that fails is an error, as Spark has it in what users write; there,
     columns of SELECT have `aliases`, `queries` spells a query inside of an expression, and `arguments` are
-    the values of parameters."""
+    the values of parameters. `zone` is the time zone of the session that will run the text, if it is known:
+    some texts are shorter and faster then."""
 
     columns: Columns
     variables: Mapping[str, DuckText] = field(default_factory=dict)
@@ -93,6 +122,7 @@ class NameScope:
     aliases: Mapping[str, DataType] = field(default_factory=dict)
     queries: Callable[[Any, NameScope], tuple[str, Mapping[str, DataType]]] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
+    zone: str = ""
 
     def binding(self, variables: Mapping[str, DataType]) -> NameScope:
         """Inside of a lambda."""
@@ -114,6 +144,18 @@ def quoted(name: str) -> str:
     "a ""b"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def unused(name: str, *texts: str) -> str:
+    """A name for the variable of a lambda that hides none in these texts.
+
+    >>> unused("e", 'list_transform(x, lambda e_1: "e_1" + 1)')
+    'e_2'
+    """
+    number = 1
+    while any(f"{name}_{number}" in text for text in texts):
+        number += 1
+    return f"{name}_{number}"
 
 
 def text_literal(value: str) -> str:

@@ -20,7 +20,7 @@ from neelc.scalar.duckdb.pieces import (
     EvaluatedCall,
     NameScope,
     UnspelledOperation,
-    duck_type,
+    as_column,
     quoted,
 )
 from neelc.scalar.duckdb.spelling import Node, SparkCalls, ordering, parsed, spell, spelled
@@ -150,7 +150,7 @@ class _Frame:
         items = list(self._items(node, source, scope))
         aliased = {name: piece.type for name, piece in items}
         own = scope.binding({}) if not aliased else replace(scope, aliases=aliased)
-        shown = ", ".join(f"{_typed(piece)} AS {quoted(name)}" for name, piece in items)
+        shown = ", ".join(f"{as_column(piece)} AS {quoted(name)}" for name, piece in items)
         distinct = "DISTINCT " if node.args.get("distinct") else ""
         text = f"SELECT {distinct}{shown}{source.text}"
         where = node.args.get("where")
@@ -304,10 +304,6 @@ def _star(columns: Columns, relation: str) -> Iterator[tuple[str, DuckText]]:
     prefix = f"{quoted(relation)}." if relation else ""
     for name, type in columns[relation].items():
         yield name, DuckText(f"{prefix}{quoted(name)}", type)
-
-
-def _typed(piece: DuckText) -> str:
-    return f"CAST(NULL AS {duck_type(piece.type)})" if piece.text == "NULL" else piece.text
 
 
 def _name(node: Node) -> str:

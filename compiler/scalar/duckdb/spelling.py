@@ -6,6 +6,7 @@ makes of it. All calls of functions come by the names that Spark has for them.
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,12 +17,15 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
 
 from neelc.ir.names import bare, same, written
 from neelc.ir.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    DAY_INTERVAL,
     DOUBLE,
     FLOAT,
     INT,
@@ -29,6 +33,7 @@ from neelc.ir.types import (
     SMALLINT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TINYINT,
     VOID,
     Array,
@@ -38,8 +43,10 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
-from neelc.scalar.duckdb.casts import cast_to
-from neelc.scalar.duckdb.functions import spelled_call
+from neelc.scalar.duckdb.aggregates import AGGREGATES, OF_WINDOWS
+from neelc.scalar.duckdb.casts import cast_to, number, real, truth
+from neelc.scalar.duckdb.casts import text as text_constant
+from neelc.scalar.duckdb.functions import extracted, spelled_call
 from neelc.scalar.duckdb.operators import (
     arithmetic,
     common_pieces,
@@ -48,20 +55,46 @@ from neelc.scalar.duckdb.operators import (
     negative,
 )
 from neelc.scalar.duckdb.pieces import (
+    HERE,
+    NULL,
     DuckText,
     NameScope,
     UnspelledOperation,
+    aggregate_of,
     duck_type,
     quoted,
-    text_literal,
+    unused,
 )
+from neelc.scalar.duckdb.times import DAY
 
 Node = Any
 """A node of sqlglot's; versions differ in the class that all of them have in common."""
 
 
+# sqlglot has 5L as a cast: to types that Spark does not have, here.
+SUFFIXES = {
+    "Y": TokenType.UTINYINT,
+    "S": TokenType.USMALLINT,
+    "L": TokenType.UBIGINT,
+    "BD": TokenType.BIGDECIMAL,
+}
+SUFFIXED = {"UTINYINT": TINYINT, "USMALLINT": SMALLINT, "UBIGINT": BIGINT}
+
+
 class SparkCalls(Databricks):
     """Spark's SQL. Unlike sqlglot's own, it leaves calls of functions as they are written."""
+
+    class Tokenizer(Databricks.Tokenizer):
+        # `~~` is twice `~` here, no other word for LIKE.
+        KEYWORDS: ClassVar[Any] = {
+            **{word: token for word, token in Databricks.Tokenizer.KEYWORDS.items() if "~" not in word},
+            **{token.name: token for token in SUFFIXES.values()},
+        }
+        # Beside a DECIMAL, 5L has as many digits as it shows, unlike CAST(5 AS BIGINT).
+        NUMERIC_LITERALS: ClassVar[Any] = {
+            **Databricks.Tokenizer.NUMERIC_LITERALS,
+            **{suffix: token.name for suffix, token in SUFFIXES.items()},
+        }
 
     class Parser(Databricks.Parser):
         FUNCTIONS: ClassVar[Any] = {}
@@ -81,9 +114,33 @@ class SparkCalls(Databricks):
 def parsed(text: str) -> Node:
     """A text of Spark SQL as a tree."""
     try:
-        return sqlglot.parse_one(text, dialect=SparkCalls)
+        return sqlglot.parse_one(without_identifier_clauses(text), dialect=SparkCalls)
     except (SqlglotError, RecursionError) as error:
         raise UnspelledOperation(text if len(text) <= 80 else f"{text[:80]} ...") from error
+
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'"
+_CLAUSE = re.compile(
+    rf"(?P<other>{_QUOTED}|\"(?:[^\"\\]|\\.)*\"|`(?:[^`]|``)*`)|\bIDENTIFIER\(\s*(?P<name>{_QUOTED})\s*\)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def without_identifier_clauses(text: str) -> str:
+    r"""A text whose names are all written as names, also those that Spark is given as texts.
+
+    >>> print(without_identifier_clauses(r"IDENTIFIER('l.`x y`') = 'IDENTIFIER(1)' OR IDENTIFIER('`$\{a}`')"))
+    l.`x y` = 'IDENTIFIER(1)' OR `${a}`
+    """
+    if "identifier" not in text.lower():
+        return text
+
+    def plain(found: re.Match[str]) -> str:
+        if found["other"] is not None:
+            return found["other"]
+        return str(sqlglot.parse_one(found["name"], dialect=SparkCalls).this)
+
+    return _CLAUSE.sub(plain, text)
 
 
 def spelled(text: str, scope: NameScope) -> DuckText:
@@ -200,7 +257,8 @@ def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
         if found is None:
             raise UnspelledOperation(f"the field {name}")
         if listed:
-            text = f"list_transform({piece.text}, lambda e_: e_.{quoted(bare(found.name))})"
+            one = unused("e", piece.text)
+            text = f"list_transform({piece.text}, lambda {one}: {one}.{quoted(bare(found.name))})"
             piece = DuckText(text, Array(found.type))
         else:
             piece = DuckText(f"({piece.text}).{quoted(bare(found.name))}", found.type)
@@ -209,36 +267,51 @@ def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
 
 def _literal(node: Node, scope: NameScope) -> DuckText:
     if node.is_string:
-        return DuckText(text_literal(node.this), STRING, node.this)
-    text = str(node.this)
-    if text.isdigit():
-        number = int(text)
-        type: DataType = INT if number < 2**31 else BIGINT if number < 2**63 else Decimal(len(str(number)), 0)
-        return _typed_number(text, type, number)
-    if "e" in text.lower():
-        return DuckText(f"CAST({text} AS DOUBLE)", DOUBLE, float(text))
-    whole, _, places = text.partition(".")
+        return text_constant(node.this)
+    return _number(str(node.this))
+
+
+def _number(text: str, exact: bool = False) -> DuckText:
+    """A number as it is written; with an exponent it is a DOUBLE unless it is `exact`."""
+    if text.isdigit() and not exact and int(text) < 2**63:
+        return number(int(text), INT if int(text) < 2**31 else BIGINT)
+    if "e" in text.lower() and not exact:
+        return real(float(text))
+    plain = format(decimal.Decimal(text), "f")
+    whole, _, places = plain.lstrip("-").partition(".")
     digits = max(len(whole.lstrip("0")) + len(places), len(places), 1)
-    return _typed_number(text, Decimal(digits, len(places)), text)
-
-
-def _typed_number(text: str, type: DataType, value: object) -> DuckText:
-    shown = text if type == INT else f"CAST({text} AS {duck_type(type)})"
-    return DuckText(shown, type, value)
+    type = Decimal(digits, len(places))
+    return DuckText(f"CAST('{plain}' AS {duck_type(type)})", type, decimal.Decimal(plain))
 
 
 def _cast(node: Node, scope: NameScope) -> DuckText:
-    target = data_type(node.args["to"])
-    operand = spell(node.this, scope)
-    if isinstance(operand.value, int) and not isinstance(operand.value, bool) and target in INTEGERS:
-        return _typed_number(str(operand.value), target, operand.value)
-    if target in (DOUBLE, FLOAT) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return DuckText(f"CAST({node.this.this} AS {target!s})", target, float(node.this.this))
-    strict = scope.strict and not isinstance(node, exp.TryCast)
-    return cast_to(operand, target, scope, strict)
+    to, operand = node.args["to"], node.this
+    suffixed = _suffixed(node)
+    if suffixed is not None:
+        return suffixed
+    target = data_type(to)
+    if isinstance(operand, exp.Anonymous) and operand.name.lower() == "try_to_binary" and target == STRING:
+        return cast_to(spell(operand.expressions[0], scope), STRING, scope)
+    if target in (DOUBLE, FLOAT) and isinstance(operand, exp.Literal) and not operand.is_string:
+        value = real(float(operand.this))  # 1.5D is no DECIMAL on the way
+    else:
+        value = spell(operand, scope)
+    found = cast_to(value, target, scope, scope.strict and not isinstance(node, exp.TryCast))
+    if target == DAY_INTERVAL and to.sql(dialect=SparkCalls).upper() == "INTERVAL DAY":
+        whole = f"({found.text} // {DAY} * {DAY})"
+        return DuckText(found.text if found.days else whole, target, days=True)
+    return replace(found, is_cast=True)
 
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
+
+
+def _suffixed(node: Node, sign: int = 1) -> DuckText | None:
+    """5L or 5BD."""
+    name = getattr(node.args["to"].this, "value", "") if isinstance(node, exp.Cast) else ""
+    if name == "BIGDECIMAL":
+        return _number(str(node.this.this), exact=True) if sign > 0 else None
+    return number(sign * int(node.this.this), SUFFIXED[name]) if name in SUFFIXED else None
 
 
 def _infix(name: str) -> Spell:
@@ -278,14 +351,18 @@ def _not(node: Node, scope: NameScope) -> DuckText:
 
 def _negative(node: Node, scope: NameScope) -> DuckText:
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        inner = _literal(node.this, scope)
-        if isinstance(inner.value, int) and inner.value in (2**31, 2**63):
-            return _typed_number(str(-inner.value), INT if inner.value == 2**31 else BIGINT, -inner.value)
+        text = str(node.this.this)
+        if text.isdigit() and int(text) in (2**31, 2**63):
+            return number(-int(text), INT if int(text) == 2**31 else BIGINT)
+    suffixed = _suffixed(node.this, -1)  # -128Y: 128Y is none
+    if suffixed is not None:
+        return suffixed
     operand = spell(node.this, scope)
-    if isinstance(operand.value, int | float) and not isinstance(operand.value, bool):
-        if isinstance(operand.value, float):
-            return DuckText(f"CAST('{-operand.value!r}' AS {operand.type!s})", operand.type, -operand.value)
-        return _typed_number(str(-operand.value), operand.type, -operand.value)
+    match operand.value:
+        case int() as value if not isinstance(value, bool):
+            return number(-value, operand.type)
+        case float() as value:
+            return real(-value, operand.type)
     return negative(operand, scope)
 
 
@@ -358,7 +435,7 @@ def _parameter(node: Node, scope: NameScope) -> DuckText:
     name = node.name
     if name not in scope.arguments:
         raise UnspelledOperation(f"the parameter {name}")
-    return spelled(scope.arguments[name], NameScope({}, calls=scope.calls))
+    return spelled(scope.arguments[name], replace(scope, columns={}, variables={}, aliases={}, strict=False))
 
 
 def _filtered(node: Node, scope: NameScope) -> DuckText:
@@ -381,7 +458,8 @@ def _is(node: Node, scope: NameScope) -> DuckText:
 
 def _bracket(node: Node, scope: NameScope) -> DuckText:
     base, (key,) = spell(node.this, scope), node.expressions
-    if isinstance(base.type, Struct) and isinstance(key, exp.Literal) and key.is_string:
+    inner = base.type.element if isinstance(base.type, Array) else base.type
+    if isinstance(inner, Struct) and isinstance(key, exp.Literal) and key.is_string:
         return fields(base, [key.this])
     name = "item" if isinstance(base.type, Map) else "get"
     if isinstance(base.type, Array):
@@ -389,7 +467,7 @@ def _bracket(node: Node, scope: NameScope) -> DuckText:
         shift = int(node.args.get("offset") or 0)
         place = spell(key, scope)
         return spelled_call(
-            name, [base, place if not shift else arithmetic("-", place, DuckText("1", INT, 1), scope)], scope
+            name, [base, place if not shift else arithmetic("-", place, number(1, INT), scope)], scope
         )
     return spelled_call(name, [base, spell(key, scope)], scope)
 
@@ -405,16 +483,33 @@ def _call(node: Node, scope: NameScope) -> DuckText:
     special = SPECIAL.get(name)
     if special is not None:
         return special(arguments, scope)
-    if any(isinstance(one, exp.Star | exp.Distinct | exp.Lambda) for one in arguments):
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = list(arguments[0].expressions)
+    if any(isinstance(one, exp.Star | exp.Lambda) for one in arguments):
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+    if name in AGGREGATES:
+        return AGGREGATES[name](_all(arguments, scope), "DISTINCT " if distinct else "", scope)
+    if distinct or name in OF_WINDOWS:
         raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
     return spelled_call(name, _all(arguments, scope), scope)
 
 
 def _extract(node: Node, scope: NameScope) -> DuckText:
-    part = node.this.name or str(node.this)
-    return spelled_call(
-        "extract", [DuckText(text_literal(part), STRING, part), spell(node.expression, scope)], scope
-    )
+    return extracted(node.this.name or str(node.this), spell(node.expression, scope), scope)
+
+
+def _position(node: Node, scope: NameScope) -> DuckText:
+    place = node.args.get("position")
+    parts = [node.args["substr"], node.this, *([] if place is None else [place])]
+    return spelled_call("locate", _all(parts, scope), scope)
+
+
+def _binary(node: Node, scope: NameScope) -> DuckText:
+    """X'00ff'."""
+    digits = str(node.this)
+    text = "".join(f"\\x{digits[place : place + 2]}" for place in range(0, len(digits), 2))
+    return DuckText(f"CAST('{text}' AS BLOB)", BINARY)
 
 
 def _like(kind: str) -> Spell:
@@ -463,6 +558,24 @@ def _filter(arguments: list[Node], scope: NameScope) -> DuckText:
     return DuckText(f"list_filter({values.text}, {function})", values.type)
 
 
+def _every(arguments: list[Node], scope: NameScope) -> DuckText:
+    """forall: NULL if the condition is neither true of all nor false of any."""
+    values, function, body = _lambda_call("forall", arguments, scope)
+    if body.type not in (BOOLEAN, VOID):
+        raise UnspelledOperation("forall of what is no condition")
+    tests = f"list_transform({values.text}, {function})"
+    return DuckText(f"list_reduce({tests}, lambda x_, y_: (x_ AND y_), TRUE)", BOOLEAN)
+
+
+def _some(arguments: list[Node], scope: NameScope) -> DuckText:
+    """exists, of a list."""
+    values, function, body = _lambda_call("exists", arguments, scope)
+    if body.type not in (BOOLEAN, VOID):
+        raise UnspelledOperation("exists of what is no condition")
+    tests = f"list_transform({values.text}, {function})"
+    return DuckText(f"list_reduce({tests}, lambda x_, y_: (x_ OR y_), FALSE)", BOOLEAN)
+
+
 def _aggregate(arguments: list[Node], scope: NameScope) -> DuckText:
     """Elements of a list put together one by one, from a first value on."""
     values, first = spell(arguments[0], scope), spell(arguments[1], scope)
@@ -486,16 +599,17 @@ def _arrays_zip(arguments: list[Node], scope: NameScope) -> DuckText:
     """Structs of the elements of each place; their fields have the names of columns, or are counted."""
     lists = [spell(one, scope) for one in arguments]
     names = [one.name if isinstance(one, exp.Column) else str(place) for place, one in enumerate(arguments)]
+    place = unused("i", *(one.text for one in lists))
     fields = []
     for one in lists:
         if not isinstance(one.type, Array):
             raise UnspelledOperation("arrays_zip")
-        fields.append(DuckText(f"list_extract({one.text}, i_)", one.type.element))
+        fields.append(DuckText(f"list_extract({one.text}, {place})", one.type.element))
     packed = _packed(list(zip(names, fields, strict=True)))
     longest = f"greatest({', '.join(f'len({one.text})' for one in lists)})"
     missing = " OR ".join(f"{one.text} IS NULL" for one in lists)
     places = f"generate_series(1, CASE WHEN {missing} THEN NULL ELSE {longest} END)"
-    return DuckText(f"list_transform({places}, lambda i_: {packed.text})", Array(packed.type))
+    return DuckText(f"list_transform({places}, lambda {place}: {packed.text})", Array(packed.type))
 
 
 def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
@@ -507,8 +621,13 @@ def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
 
 
 def _named_struct(arguments: list[Node], scope: NameScope) -> DuckText:
-    pairs = zip(arguments[::2], arguments[1::2], strict=True)
-    return _packed([(name.this, spell(value, scope)) for name, value in pairs])
+    named = []
+    for name, value in zip(arguments[::2], arguments[1::2], strict=True):
+        known = spell(name, scope).value
+        if not isinstance(known, str):
+            raise UnspelledOperation("named_struct with a name that is not written down")
+        named.append((known, spell(value, scope)))
+    return _packed(named)
 
 
 def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
@@ -518,24 +637,40 @@ def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
 
 def _count(arguments: list[Node], scope: NameScope) -> DuckText:
     if not arguments or isinstance(arguments[0], exp.Star):
-        return DuckText("count(*)", BIGINT)
+        return aggregate_of(f"count(*){HERE}", BIGINT)
     if isinstance(arguments[0], exp.Distinct):
         pieces = _all(arguments[0].expressions, scope)
-        return DuckText(f"count(DISTINCT {', '.join(one.text for one in pieces)})", BIGINT)
+        values = pieces[0].text if len(pieces) == 1 else f"({', '.join(one.text for one in pieces)})"
+        if len(pieces) > 1:
+            every = " AND ".join(f"{one.text} IS NOT NULL" for one in pieces)
+            values = f"CASE WHEN {every} THEN {values} END"
+        return aggregate_of(f"count(DISTINCT {values}){HERE}", BIGINT)
     pieces = _all(arguments, scope)
     if len(pieces) > 1:
         every = " AND ".join(f"{one.text} IS NOT NULL" for one in pieces)
-        return DuckText(f"count(CASE WHEN {every} THEN 1 END)", BIGINT)
-    return DuckText(f"count({pieces[0].text})", BIGINT)
+        return aggregate_of(f"count(CASE WHEN {every} THEN 1 END){HERE}", BIGINT)
+    return aggregate_of(f"count({pieces[0].text}){HERE}", BIGINT)
 
 
 def _if_call(arguments: list[Node], scope: NameScope) -> DuckText:
     return conditional([(arguments[0], arguments[1])], arguments[2], scope)
 
 
-def _identifier(arguments: list[Node], scope: NameScope) -> DuckText:
-    """A column by its name as a text."""
-    return spell(parsed(arguments[0].this), scope)
+_ADDED = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
+
+
+def _added(arguments: list[Node], scope: NameScope) -> DuckText:
+    """timestampadd(unit, number, time): of units that are always equally long."""
+    unit, count, moment = arguments
+    length = _ADDED.get(unit.name.upper())
+    if length is None:
+        raise UnspelledOperation(f"timestampadd of {unit.name}")
+    span = f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})"
+    time = spell(moment, scope)
+    make = {TIMESTAMP: "make_timestamptz", TIMESTAMP_NTZ: "make_timestamp"}.get(time.type)
+    if make is None:
+        raise UnspelledOperation(f"timestampadd to {time.type}")
+    return DuckText(f"TRY({make}(epoch_us({time.text}) + {span}))", time.type)
 
 
 CONVERTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP)
@@ -551,11 +686,13 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     "aggregate": _aggregate,
     "arrays_zip": _arrays_zip,
     "count": _count,
+    "exists": _some,
     "filter": _filter,
-    "identifier": _identifier,
+    "forall": _every,
     "if": _if_call,
     "named_struct": _named_struct,
     "struct": _struct,
+    "timestampadd": _added,
     "transform": _transform,
 }
 
@@ -564,7 +701,11 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
 
 
 def _window(node: Node, scope: NameScope) -> DuckText:
-    function = spell(node.this, scope)
+    inner = node.this
+    if isinstance(inner, exp.Anonymous) and inner.name.lower() in OF_WINDOWS:
+        function = OF_WINDOWS[inner.name.lower()](_all(inner.expressions, scope), "", scope)
+    else:
+        function = spell(inner, scope)
     parts = []
     if node.args.get("partition_by"):
         parts.append("PARTITION BY " + ", ".join(one.text for one in _all(node.args["partition_by"], scope)))
@@ -590,8 +731,8 @@ SPELLINGS: dict[type, Spell] = {
     exp.Column: _column,
     exp.Identifier: lambda node, scope: _column(exp.Column(this=node), scope),
     exp.Literal: _literal,
-    exp.Null: lambda node, scope: DuckText("NULL", VOID),
-    exp.Boolean: lambda node, scope: DuckText("TRUE" if node.this else "FALSE", BOOLEAN, bool(node.this)),
+    exp.Null: lambda node, scope: DuckText(NULL, VOID),
+    exp.Boolean: lambda node, scope: truth(bool(node.this)),
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Paren: _paren,
@@ -632,6 +773,8 @@ SPELLINGS: dict[type, Spell] = {
     exp.RegexpLike: _like("rlike"),
     exp.Escape: _escape,
     exp.Interval: _interval,
+    exp.HexString: _binary,
+    exp.StrPosition: _position,
     exp.Window: _window,
     exp.Subquery: _scalar_query,
     exp.Select: _scalar_query,

@@ -1,0 +1,261 @@
+"""Aggregates over rows, and functions of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from neelc.ir.types import (
+    BIGINT,
+    BOOLEAN,
+    DAY_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    VOID,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Struct,
+)
+from neelc.scalar import decimals
+from neelc.scalar.duckdb.casts import cast_to
+from neelc.scalar.duckdb.evaluated import evaluated
+from neelc.scalar.duckdb.pieces import (
+    HERE,
+    DuckText,
+    NameScope,
+    UnspelledOperation,
+    aggregate_of,
+    duck_type,
+    unused,
+)
+from neelc.scalar.type_of import INTERVALS
+
+Pieces = Sequence[DuckText]
+SpellAggregate = Callable[[Pieces, str, NameScope], DuckText]
+"""The arguments, and `DISTINCT ` or nothing, which stands before them."""
+
+INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
+SUMMED = 28
+"""Decimals of so many digits: no number of them has a sum that 38 digits do not hold."""
+
+
+def _number(piece: DuckText, name: str, scope: NameScope) -> DuckText:
+    """What can be added up."""
+    if piece.type in (STRING, VOID, FLOAT):
+        return cast_to(piece, DOUBLE, scope)
+    if piece.type in (*INTEGERS, DOUBLE, *INTERVALS) or isinstance(piece.type, Decimal):
+        return piece
+    raise UnspelledOperation(f"{name} of {piece.type}")
+
+
+def _sum(tried: bool) -> SpellAggregate:
+    def sum(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value = _number(pieces[0], "sum", scope)
+        if value.type == DOUBLE:
+            return aggregate_of(f"sum({distinct}{value.text}){HERE}", DOUBLE)
+        type: DataType = value.type if value.type in INTERVALS else BIGINT
+        if isinstance(value.type, Decimal):
+            type = decimals.bounded(value.type.precision + 10, value.type.scale)
+            if value.type.precision > SUMMED:
+                return evaluated("sum", [_listed(value, distinct)], type, scope).opened()
+        cast = "CAST" if scope.strict and not tried else "TRY_CAST"
+        return aggregate_of(f"{cast}(sum({distinct}{value.text}){HERE} AS {duck_type(type)})", type)
+
+    return sum
+
+
+def _listed(value: DuckText, distinct: str = "") -> DuckText:
+    """All values that are not NULL. They are left out afterwards: FILTER may follow the aggregate."""
+    name = unused("e", value.text)
+    text = f"coalesce(list({distinct}{value.text}){HERE}, [])"
+    return DuckText(f"list_filter({text}, lambda {name}: {name} IS NOT NULL)", Array(value.type))
+
+
+def _average(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+    value = _number(pieces[0], "avg", scope)
+    if value.type in (*INTEGERS, DOUBLE):
+        return aggregate_of(f"avg({distinct}{cast_to(value, DOUBLE, scope).text}){HERE}", DOUBLE)
+    wide = value.type.precision > SUMMED if isinstance(value.type, Decimal) else False
+    count = DuckText(
+        f"CAST(nullif(count({distinct}{value.text}){HERE}, 0) AS DECIMAL(20, 0))", Decimal(20, 0)
+    )
+    if isinstance(value.type, Decimal):
+        type: DataType = decimals.bounded(value.type.precision + 4, value.type.scale + 4)
+        held = Decimal(38, value.type.scale)
+        if wide:
+            total = evaluated("sum", [_listed(value, distinct)], held, scope)
+        else:
+            total = DuckText(f"CAST(sum({distinct}{value.text}){HERE} AS {duck_type(held)})", held)
+        return evaluated("/", [total, count], type, scope).opened()
+    total = DuckText(f"CAST(sum({distinct}{value.text}){HERE} AS DECIMAL(38, 0))", Decimal(38, 0))
+    name = "average of days" if value.type == DAY_INTERVAL else "average of months"
+    return evaluated(name, [total, count], value.type, scope).opened()
+
+
+def _extreme(name: str) -> SpellAggregate:
+    """max and min. Of nested values, DuckDB has another order where there is NULL inside."""
+
+    def extreme(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        (value,) = pieces
+        if isinstance(value.type, Array | Struct | Map):
+            return evaluated(f"array_{name}", [_listed(value)], value.type, scope).opened()
+        return aggregate_of(f"{name}({value.text}){HERE}", value.type)
+
+    return extreme
+
+
+def _by(name: str) -> SpellAggregate:
+    """max_by and min_by."""
+
+    def by(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value, order = pieces
+        if isinstance(order.type, Array | Struct | Map):
+            raise UnspelledOperation(f"{name} of {order.type}")
+        found = "arg_max_null" if name == "max_by" else "arg_min_null"
+        return aggregate_of(f"{found}({value.text}, {order.text}){HERE}", value.type)
+
+    return by
+
+
+def _spread(name: str, sample: int) -> SpellAggregate:
+    """Variances and deviations. Of an infinity there is none."""
+
+    def spread(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value = cast_to(pieces[0], DOUBLE, scope).text
+        finite = f"{name}({distinct}CASE WHEN isfinite({value}) THEN {value} END){HERE}"
+        nan = f"CASE WHEN count({distinct}{value}){HERE} > {sample} THEN CAST('nan' AS DOUBLE) END"
+        infinite = f"bool_or(NOT isfinite({value})){HERE}"
+        return aggregate_of(f"CASE WHEN {infinite} THEN {nan} ELSE {finite} END", DOUBLE)
+
+    return spread
+
+
+def _truth(name: str) -> SpellAggregate:
+    def truth(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        return aggregate_of(f"{name}({cast_to(pieces[0], BOOLEAN, scope).text}){HERE}", BOOLEAN)
+
+    return truth
+
+
+def _count_if(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+    test = cast_to(pieces[0], BOOLEAN, scope)
+    return aggregate_of(f"count({distinct}CASE WHEN {test.text} THEN TRUE END){HERE}", BIGINT)
+
+
+def _collected(all_values: bool) -> SpellAggregate:
+    """collect_list and collect_set, whose values have no order."""
+
+    def collected(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        return _listed(pieces[0], distinct if all_values else "DISTINCT ").opened()
+
+    return collected
+
+
+def _end(name: str) -> SpellAggregate:
+    """first and last; NULLs do not count if that is said."""
+
+    def end(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value = pieces[0]
+        if len(pieces) > 1 and pieces[1].value is True:
+            if name == "first":
+                return aggregate_of(f"any_value({value.text}){HERE}", value.type)
+            return DuckText(f"list_extract({_listed(value).text}, -1)", value.type).opened()
+        return aggregate_of(f"{name}({value.text}){HERE}", value.type)
+
+    return end
+
+
+def _bits(name: str) -> SpellAggregate:
+    return lambda pieces, distinct, scope: aggregate_of(f"{name}({pieces[0].text}){HERE}", pieces[0].type)
+
+
+def _numbered(name: str) -> SpellAggregate:
+    """What counts the rows of a window."""
+
+    def numbered(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        inside = ", ".join(piece.text for piece in pieces)
+        return aggregate_of(f"CAST({name}({inside}){HERE} AS INTEGER)", INT)
+
+    return numbered
+
+
+def _share(name: str) -> SpellAggregate:
+    return lambda pieces, distinct, scope: aggregate_of(f"{name}(){HERE}", DOUBLE)
+
+
+def _shifted(name: str) -> SpellAggregate:
+    """lag and lead."""
+
+    def shifted(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value, *rest = pieces
+        rest = [*rest[:1], *(cast_to(one, value.type, scope) for one in rest[1:])]
+        inside = ", ".join(piece.text for piece in (value, *rest))
+        return aggregate_of(f"{name}({inside}){HERE}", value.type)
+
+    return shifted
+
+
+def _of_frame(name: str) -> SpellAggregate:
+    """first_value and last_value, by their places in a window."""
+
+    def of_frame(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        ignored = " IGNORE NULLS" if len(pieces) > 1 and pieces[1].value is True else ""
+        return aggregate_of(f"{name}({pieces[0].text}{ignored}){HERE}", pieces[0].type)
+
+    return of_frame
+
+
+AGGREGATES: dict[str, SpellAggregate] = {
+    "any": _truth("bool_or"),
+    "any_value": _end("first"),
+    "array_agg": _collected(True),
+    "avg": _average,
+    "bit_and": _bits("bit_and"),
+    "bit_or": _bits("bit_or"),
+    "bit_xor": _bits("bit_xor"),
+    "bool_and": _truth("bool_and"),
+    "bool_or": _truth("bool_or"),
+    "collect_list": _collected(True),
+    "collect_set": _collected(False),
+    "count_if": _count_if,
+    "every": _truth("bool_and"),
+    "first": _end("first"),
+    "last": _end("last"),
+    "max": _extreme("max"),
+    "max_by": _by("max_by"),
+    "mean": _average,
+    "min": _extreme("min"),
+    "min_by": _by("min_by"),
+    "some": _truth("bool_or"),
+    "stddev": _spread("stddev_samp", 1),
+    "stddev_pop": _spread("stddev_pop", 0),
+    "stddev_samp": _spread("stddev_samp", 1),
+    "sum": _sum(False),
+    "try_avg": _average,
+    "try_sum": _sum(True),
+    "var_pop": _spread("var_pop", 0),
+    "var_samp": _spread("var_samp", 1),
+    "variance": _spread("var_samp", 1),
+}
+"""Spark's names -> how they are spelled."""
+
+OF_WINDOWS: dict[str, SpellAggregate] = {
+    "cume_dist": _share("cume_dist"),
+    "dense_rank": _numbered("dense_rank"),
+    "first": _of_frame("first_value"),
+    "first_value": _of_frame("first_value"),
+    "lag": _shifted("lag"),
+    "last": _of_frame("last_value"),
+    "last_value": _of_frame("last_value"),
+    "lead": _shifted("lead"),
+    "ntile": _numbered("ntile"),
+    "percent_rank": _share("percent_rank"),
+    "rank": _numbered("rank"),
+    "row_number": _numbered("row_number"),
+}
+"""Those that stand before OVER only, or mean something else there."""
