@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from neelc.api.errors import NeelQueryError, NeelRunError, NeelWarning, explain_failure
     from neelc.api.funnel import funnel
+    from neelc.api.local import local
+    from neelc.api.local_frame import LocalFrame
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
     from neelc.api.replay import replay
@@ -27,6 +29,8 @@ __all__ = [
     "Rules",
     "match_recognize",
     "funnel",
+    "local",
+    "LocalFrame",
     "Session",
     "Query",
     "stream",
@@ -53,6 +57,8 @@ _PLACES = {
     "Rules": "neelc.api.rules",
     "match_recognize": "neelc.api.recognize",
     "funnel": "neelc.api.funnel",
+    "local": "neelc.api.local",
+    "LocalFrame": "neelc.api.local_frame",
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
     "stream": "neelc.api.streams",

@@ -115,7 +115,7 @@ class LocalFrame:
     def count(self) -> int:
         """How many rows there are."""
         with failing_locally():
-            return int(self.run.query(f"SELECT count(*) FROM ({self.text})").fetchone()[0])
+            return int(self.run.query(f"SELECT count(*) FROM ({self.text})").fetchall()[0][0])
 
     def limit(self, most: int) -> LocalFrame:
         """So many of the rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from neelc.api.streams import (
     declared_paths,
     in_catalog,
     is_frame,
+    no_frame,
     stream,
 )
 from neelc.api.why import why_of
@@ -42,7 +43,7 @@ from neelc.files import CallError, decode, read_bytes
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import find, written
 from neelc.ir.node import walk
-from neelc.ir.program import Program
+from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, HostSelect, Script
 from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
@@ -53,6 +54,8 @@ from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.rules import Rules, RulesGiven
+    from neelc.engines.spark.compiled import CompiledScript
+    from neelc.rows.bind.host import Describe
 
 
 def sql(
@@ -272,7 +275,7 @@ class Session:
             _refuse_options(bound, options)
             options = replace(options, streaming=bound.is_streaming)
             compiled = compile_query(bound.program, bound.last, bound.text, options, bound.statistics)
-        return Query(self.spark, bound, compiled)
+        return self._query(bound, compiled)
 
     def rules(
         self,
@@ -387,14 +390,14 @@ class Session:
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
         given |= dict(declared_paths(script, given))
-        given |= {} if untrusted else dict(in_catalog(script, given, self.spark))
+        given |= {} if untrusted else self._in_catalog(script, given)
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         hosts = [node for node in walk(script) if isinstance(node, HostSelect)]
         all_streams = {
-            name: RegisteredStream(name, data, self.spark, bool(hosts or find(written(name), declared)))
+            name: self._stream(name, data, bool(hosts or find(written(name), declared)))
             for name, data in given.items()
         }
-        describe = describing(self.spark, lambda stream: frame_of(stream, all_streams, text))
+        describe = self._describing(lambda stream: frame_of(stream, all_streams, text))
         inputs, program = bind(
             script,
             text,
@@ -407,10 +410,34 @@ class Session:
             untrusted=untrusted,
         )
         if untrusted:
-            check_session(self.spark, program)
+            self._check(program)
         if not program.queries:
             raise CallError("the script has no query")
         return BoundScript(text, inputs.script, program, all_streams, _statistics(self.stats, program))
+
+    # What other engines do otherwise.
+
+    def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
+        """Tables that the script names and nobody gives."""
+        return dict(in_catalog(script, given, self.spark))
+
+    def _stream(self, name: str, data: StreamData, is_declared: bool) -> RegisteredStream:
+        """A stream of a call."""
+        if not isinstance(data.data, str) and not is_frame(data.data):
+            raise TypeError(f"a stream is {no_frame(data.data, ', the name of a table or a path')}")
+        return RegisteredStream(name, data, self.spark, is_declared)
+
+    def _describing(self, frame: Callable[[Stream], Frame]) -> Describe:
+        """What knows the columns of queries in Spark's SQL."""
+        return describing(self.spark, frame)
+
+    def _check(self, program: Program) -> None:
+        """Whether untrusted text is safe here."""
+        check_session(self.spark, program)
+
+    def _query(self, bound: BoundScript, compiled: CompiledScript) -> Query:
+        """What runs."""
+        return Query(self.spark, bound, compiled)
 
 
 def _statistics(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:

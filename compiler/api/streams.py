@@ -72,7 +72,7 @@ class StreamData:
     watermark: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str) and not is_frame(self.data):
+        if not isinstance(self.data, str) and not is_frame(self.data) and not is_local(self.data):
             raise TypeError(f"a stream is {no_frame(self.data, ', the name of a table or a path')}")
         settings = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
         for setting in settings:
@@ -114,6 +114,21 @@ def stream(
 def is_frame(value: object) -> bool:
     """Whether it looks like a DataFrame of Spark."""
     return all(hasattr(value, name) for name in ("schema", "selectExpr", "sparkSession"))
+
+
+def is_local(value: object) -> bool:
+    """Whether it looks like data that the local engine reads: of Arrow, pandas, polars or DuckDB, or a list
+    of dictionaries.
+
+    >>> is_local([{"ts": 1}]), is_local([1]), is_local(7)
+    (True, False, False)
+    """
+    if isinstance(value, list | tuple):
+        return all(isinstance(row, dict) for row in value)
+    module = type(value).__module__.partition(".")[0]
+    return module in ("pyarrow", "pandas", "polars", "duckdb", "_duckdb") or hasattr(
+        value, "__arrow_c_stream__"
+    )
 
 
 def no_frame(value: object, others: str = "") -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from neelc.api.local import describing_locally, unspelled
 from neelc.api.local_frame import LocalFrame, failing_locally
 from neelc.api.streams import streams_read
 from neelc.catalog.data_warnings import unit_notes
@@ -23,20 +24,17 @@ from neelc.cli.report import report_request
 from neelc.cli.run import RowTally, counted, has_starts, unit_of
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.inputs import local_tables
-from neelc.engines.local.plan import local_program, spelled_host
+from neelc.engines.local.plan import local_program
 from neelc.engines.local.program import LocalProgram
 from neelc.engines.local.tables import LocalTable
-from neelc.errors import Diagnostic, NeelError
 from neelc.files import whole_file
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.program import Column, NamedQuery, Program
+from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.bind.partial import COMPLETE, STOPPED
 from neelc.pipeline import compile_query
-from neelc.rows.bind.host import Describe, DescribedColumns, SparkRejection
-from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.reference import Result
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
-from neelc.source import Source, Span
+from neelc.source import Source
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript
@@ -84,7 +82,7 @@ def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
 
 def local_job(source: Source, options: argparse.Namespace) -> LocalJob:
     """The script, bound and compiled; raises `NeelError`."""
-    inputs, program = bound(source, options, _describing)
+    inputs, program = bound(source, options, lambda _: describing_locally)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     print_warnings(program, source)
@@ -104,32 +102,8 @@ def local_job(source: Source, options: argparse.Namespace) -> LocalJob:
                 (program.queries[place], compiled, local_program(compiled.relations, types, calls))
             )
         except UnspelledOperation as error:
-            raise unspelled(error, program.queries[place], source) from None
+            raise unspelled(error, program, place, source) from None
     return LocalJob(inputs, program, tuple(queries), tables)
-
-
-def unspelled(error: UnspelledOperation, named: NamedQuery, source: Source) -> NeelError:
-    """What the local engine cannot execute of a query."""
-    query = named.query
-    span = getattr(query, "span", None) or getattr(getattr(query, "pattern", None), "span", None)
-    message = f"not supported by the local engine yet: {error}"
-    return NeelError([Diagnostic("NEEL4140", message, span or Span(0, 1), "--engine spark runs it")], source)
-
-
-def _describing(inputs: Inputs) -> Describe:
-    """What knows the columns of queries in Spark's SQL."""
-
-    def describe(query: SparkQuery, relations: Mapping[str, DescribedColumns]) -> DescribedColumns:
-        tables = {
-            name: {column.name: column.type for column in one.columns} for name, one in relations.items()
-        }
-        try:
-            found = spelled_host(query, tables, {})
-        except UnspelledOperation as error:
-            raise SparkRejection(f"not supported by the local engine: {error}") from None
-        return DescribedColumns(tuple(Column(name, type) for name, type in found.types.items()))
-
-    return describe
 
 
 # The rows, as text or as files.

@@ -43,6 +43,7 @@ def connected(settings: LocalSettings) -> Any:
     """A database in memory."""
     connection = duckdb.connect()
     connection.execute(f"SET TimeZone = {text_literal(settings.zone)}")
+    connection.execute("SET enable_progress_bar = false")  # it would stand among the rows
     # Files are read where the query says; nothing is fetched.
     connection.execute("SET autoinstall_known_extensions = false")
     if settings.threads is not None:
