@@ -11,11 +11,11 @@ from neelc.api.local_frame import LocalFrame
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.plan import local_program
 from neelc.engines.local.tables import LocalTable
+from neelc.engines.spark.relations import Relations
 from neelc.ir.algebra import Algebra
-from neelc.ir.program import Stream
+from neelc.ir.program import Column, Stream
 from neelc.runtime.reference import Result
 from neelc.scalar.duckdb.evaluated import arrow_type, writer_of
-from neelc.scalar.duckdb.pieces import UnspelledOperation
 
 
 def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:
@@ -29,16 +29,21 @@ def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable
     return LocalTable(pa.table(columns), types)
 
 
+def result_over(relations: Relations, tables: Mapping[str, LocalTable], columns: Sequence[Column]) -> Result:
+    """The rows of a plan over tables."""
+    program = local_program(relations, {name: one.types for name, one in tables.items()})
+    assert dict(program.columns) == {column.name: column.type for column in columns}
+    rows = LocalFrame.of(LocalEngine(processes=1).run(program, tables)).rows()
+    return Result(tuple(columns), list(rows))
+
+
 def answer(question: Question, asking: Asking, processes: int = 1) -> Result | Refusal:
-    """The rows of a query, or why it has none."""
+    """The rows of a query, or why it has no plan; raises `UnspelledOperation`."""
     found = compiled(question, asking)
     if isinstance(found, Refusal):
         return found
     tables = {one.name: table_of(one, question.tables[one.name]) for one in question.streams}
-    try:
-        program = local_program(found.relations, {name: one.types for name, one in tables.items()})
-    except UnspelledOperation as error:
-        return Refusal(str(error))
+    program = local_program(found.relations, {name: one.types for name, one in tables.items()})
     expected = {column.name: column.type for column in question.columns}
     assert dict(program.columns) == expected, f"columns {program.columns} instead of {expected}"
     engine = LocalEngine(question.zone, processes)

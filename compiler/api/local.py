@@ -249,4 +249,4 @@ def unspelled(error: UnspelledOperation, program: Program, place: int, text: Sou
     query: Any = program.queries[place].query
     span = getattr(query, "span", None) or getattr(getattr(query, "pattern", None), "span", None)
     message = f"not supported by the local engine yet: {error}"
-    return NeelError([Diagnostic("NEEL4140", message, span or Span(0, 1), "Spark runs it")], text)
+    return NeelError([Diagnostic("NEEL4150", message, span or Span(0, 1), "Spark runs it")], text)

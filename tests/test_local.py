@@ -1,0 +1,267 @@
+"""`neelc.local` and `neelc run --engine local`: queries without Spark, over files and data in memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from repository import ROOT
+
+import neelc
+
+TWICE = "PATTERN SEQ(Login l, !Logout o, Login m) WHERE [user] WITHIN 10 MINUTES RETURN m.user, l.ts, m.ts"
+LOGINS = [
+    {"ts": 1, "kind": "Login", "user": "ann"},
+    {"ts": 2, "kind": "Login", "user": "ann"},
+    {"ts": 1, "kind": "Login", "user": "bob"},
+    {"ts": 3, "kind": "Logout", "user": "bob"},
+    {"ts": 4, "kind": "Login", "user": "bob"},
+]
+HOSPITAL = ROOT / "docs" / "examples" / "hospital"
+
+
+def found(data: Any, **settings: Any) -> list[tuple[object, ...]]:
+    given = neelc.stream(data, type="kind", unit="s", **settings)
+    return list(neelc.local().sql(TWICE, Events=given).rows())
+
+
+# What streams are made of.
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows: rows,
+        pa.Table.from_pylist,
+        pd.DataFrame,
+        lambda rows: (
+            duckdb.sql("SELECT * FROM rows", rows=pa.Table.from_pylist(rows))
+            if False
+            else pa.Table.from_pylist(rows).to_reader()
+        ),
+    ],
+    ids=["dicts", "arrow", "pandas", "reader"],
+)
+def test_data_in_memory(make: Any) -> None:
+    assert found(make(LOGINS)) == [("ann", 1, 2)]
+
+
+def test_a_relation_of_duckdb() -> None:
+    table = pa.Table.from_pylist(LOGINS)
+    connection = duckdb.connect()
+    connection.register("logins", table)
+    assert found(connection.sql("SELECT * FROM logins")) == [("ann", 1, 2)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_files(ending: str, tmp_path: Path) -> None:
+    path, table = tmp_path / f"logins.{ending}", pa.Table.from_pylist(LOGINS)
+    if ending == "csv":
+        table.to_pandas().to_csv(path, index=False)
+    elif ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in LOGINS))
+    else:
+        pa.parquet.write_table(table, path)
+    assert found(str(path)) == [("ann", 1, 2)]
+
+
+def test_a_script_that_names_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HOSPITAL)
+    rows = neelc.local().sql((HOSPITAL / "hospital.neel").read_text()).rows()
+    assert sorted(str(id) for id, _ in rows) == ["clamp-3", "scissors-2"]
+
+
+def test_what_is_no_stream() -> None:
+    with pytest.raises(TypeError, match="a stream is"):
+        neelc.local().sql(TWICE, Events=7)
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(neelc.NeelError, match="no such file"):
+        neelc.local().sql(TWICE, Events="nowhere/logins.csv").count()
+
+
+# What results are.
+
+
+def events(rows: int) -> pa.Table:
+    start = datetime(2024, 3, 1, tzinfo=UTC)
+    return pa.table(
+        {
+            "ts": [start + timedelta(seconds=n) for n in range(rows)],
+            "kind": ["A" if n % 2 else "B" for n in range(rows)],
+            "id": [n % 50 for n in range(rows)],
+        }
+    )
+
+
+PAIRS = "PATTERN SEQ(A a, A b) WHERE [id] WITHIN 2 MINUTES RETURN a.id, b.ts, b.ts - a.ts AS gap"
+
+
+def pairs(rows: int = 200, **settings: Any) -> neelc.LocalFrame:
+    return neelc.local(**settings).sql(PAIRS, S=neelc.stream(events(rows), type="kind"))
+
+
+def test_forms_of_a_result() -> None:
+    frame = pairs()
+    table = frame.arrow()
+    assert frame.columns == table.column_names == ["a_id", "b_ts", "gap"]
+    assert table.schema.types == [pa.int64(), pa.timestamp("us", "UTC"), pa.duration("us")]
+    assert frame.count() == table.num_rows == len(frame.df()) == sum(batch.num_rows for batch in frame)
+    assert frame.df()["gap"].iloc[0] == timedelta(seconds=50)
+    assert frame.duckdb().aggregate("count(*)").fetchall() == [(frame.count(),)]
+    assert next(iter(frame.rows()))[2] == timedelta(seconds=50)
+
+
+def test_a_result_in_a_notebook_and_on_a_console(capsys: pytest.CaptureFixture[str]) -> None:
+    frame = neelc.local().sql(TWICE, Events=neelc.stream(LOGINS, type="kind", unit="s"))
+    frame.show()
+    assert capsys.readouterr().out == "m_user  l_ts  m_ts\nann     1     2\n"
+    assert "<td>ann</td>" in frame._repr_html_()
+    assert repr(frame) == "<neelc.LocalFrame: m_user STRING, l_ts BIGINT, m_ts BIGINT>"
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "arrow"])
+def test_results_in_files(ending: str, tmp_path: Path) -> None:
+    path, frame = tmp_path / f"pairs.{ending}", pairs()
+    assert frame.write(path) == frame.count()
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    if ending == "parquet":
+        assert pa.parquet.read_table(path).num_rows == frame.count()
+    elif ending == "arrow":
+        assert pa.ipc.open_file(path).read_all() == frame.arrow()
+    else:
+        assert path.read_text().count("\n") == frame.count() + (ending == "csv")
+    with pytest.raises(ValueError, match="exists already"):
+        frame.write(path)
+    assert frame.write(path, overwrite=True) == frame.count()
+
+
+def test_nothing_runs_before_rows_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "logins.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in LOGINS))
+    frame = neelc.local().sql(TWICE, Events=neelc.stream(str(path), type="kind", unit="s"))
+    path.write_text(path.read_text().replace("ann", "eva"))
+    assert list(frame.rows()) == [("eva", 1, 2)]
+
+
+# Languages, settings, several processes.
+
+
+def test_match_recognize_and_sql_around_it() -> None:
+    text = """WITH big AS (SELECT user, count(*) AS n FROM logins GROUP BY user)
+    SELECT m.user, m.logins, big.n FROM logins MATCH_RECOGNIZE (
+      PARTITION BY user ORDER BY ts MEASURES count(*) AS logins PATTERN (A+) DEFINE A AS kind = 'Login'
+    ) AS m JOIN big ON m.user = big.user WHERE big.n > 2 ORDER BY m.logins DESC"""
+    assert list(neelc.local().sql(text, logins=LOGINS).rows()) == [("bob", 1, 3), ("bob", 1, 3)]
+
+
+def test_a_select() -> None:
+    text = "SELECT user, count(*) AS n FROM Logins WINDOW(TIME 2 SECONDS) GROUP BY user"
+    rows = neelc.local().sql(text, Logins=neelc.stream(LOGINS, type="kind", unit="s")).rows()
+    assert ("ann", 2) in {row[:2] for row in rows}
+
+
+def test_time_zones() -> None:
+    text = "PATTERN Login l RETURN hour(l.ts) AS h"
+    rows = [{"ts": datetime(2024, 7, 1, 12, tzinfo=UTC), "kind": "Login"}]
+    zones = {"UTC": 12, "America/New_York": 8}
+    for zone, hour in zones.items():
+        frame = neelc.local(timezone=zone).sql(text, S=neelc.stream(rows, type="kind"))
+        assert list(frame.rows()) == [(hour,)]
+    with pytest.raises(ValueError, match="timezone"):
+        neelc.local(timezone="Mars/Olympus")
+
+
+def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    pa.parquet.write_table(events(2_000), path)
+    one, two = (
+        neelc.local(processes=count).sql(PAIRS, S=neelc.stream(str(path), type="kind")) for count in (1, 2)
+    )
+    monkeypatch.setattr("neelc.engines.local.inputs.MANY_ROWS", 100)
+    two = neelc.local(processes=2).sql(PAIRS, S=neelc.stream(str(path), type="kind"))
+    assert sorted(one.rows()) == sorted(two.rows()) and one.count() > 1_000
+    assert two.run.engine.pool is not None and one.run.engine.pool is None
+
+
+def test_a_failure_in_another_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    pa.parquet.write_table(events(2_000), path)
+    monkeypatch.setattr("neelc.engines.local.inputs.MANY_ROWS", 100)
+    frame = neelc.local(processes=2).sql(
+        "PATTERN SEQ(A a, A b) WHERE [id] WITHIN 1 HOUR",
+        S=neelc.stream(str(path), type="kind"),
+        most_matches=10,
+    )
+    with pytest.raises(neelc.NeelRunError, match="10") as failure:
+        frame.count()
+    assert failure.value.kind == "MAX_MATCHES"
+
+
+def test_memory_is_a_size() -> None:
+    assert pairs(memory="1GB", processes=1).count() > 0
+    with pytest.raises(ValueError, match="memory: a size such as 4GB"):
+        neelc.local(memory="much")
+
+
+def test_what_runs_can_be_read() -> None:
+    query = neelc.local().compile(PAIRS, S=neelc.stream(events(10), type="kind"))
+    assert 'CREATE TEMP VIEW "result" AS' in query.source
+    assert "what neelc's kernel finds" in query.source
+
+
+def test_an_agent_of_spark_is_refused() -> None:
+    session = neelc.local()
+    session.register_agent("same", lambda frame: frame, columns="user STRING", inputs=1)
+    with pytest.raises(neelc.NeelError, match="NEEL4150"):
+        session.sql("SELECT * FROM same(Logins)", Logins=neelc.stream(LOGINS, type="kind", unit="s"))
+
+
+# The command line.
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "neelc", "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=HOSPITAL, timeout=60)
+
+
+def test_the_command_line() -> None:
+    done = run("hospital.neel", "--engine", "local")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].split() == ["r_id", "o_ts"] and "clamp-3" in done.stdout
+    assert "2 matches in" in done.stderr and "(local engine: kernel)" in done.stderr
+
+
+def test_the_same_text_as_the_reference() -> None:
+    for kind in ("csv", "json", "table"):
+        texts = {
+            run("hospital.neel", "--engine", one, "--format", kind).stdout for one in ("local", "reference")
+        }
+        assert len(texts) == 1 and texts != {""}
+
+
+def test_files_of_a_run(tmp_path: Path) -> None:
+    out = tmp_path / "alarms.parquet"
+    assert run("hospital.neel", "--engine", "local", "--out", str(out)).returncode == 0
+    assert pa.parquet.read_table(out).num_rows == 2
+
+
+def test_bad_data_writes_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "bad.csv"
+    text = (HOSPITAL / "hospital.csv").read_text().splitlines()
+    data.write_text("\n".join([text[0], text[1].replace("2024", "soon"), *text[2:]]) + "\n")
+    done = run(
+        "hospital.neel", "--engine", "local", "--stream", f"Hospital={data}", "--out", str(tmp_path / "x.csv")
+    )
+    assert done.returncode == 3 and "NEEL5003" in done.stderr, done.stderr
+    assert not (tmp_path / "x.csv").exists() and "Traceback" not in done.stderr
