@@ -239,7 +239,7 @@ def ready_form(text: str, type: DataType, depth: int = 0) -> ReadyForm | None:
 
     cast = f"TRY_CAST({text} AS {duck_type(type)})"
     match type:
-        case Decimal(precision, scale) if precision <= 18:
+        case Decimal(precision) if precision <= 18:
             test = matches(r"-?[0-9]{1,7}(\.[0-9]{1,8})?")
             return ReadyForm(f"{test} AND {cast} IS NOT NULL", cast)
         case Array(element):
@@ -299,7 +299,7 @@ def line_function(column: Column, key: str, stream: str, zone: str) -> Callable[
         raw = found.get(key)
         try:
             made = from_value(raw, column.type)
-        except TypeMismatch:
+        except (TypeMismatch, TypeError, ValueError):  # pairs that are none, too
             place = f"(column `{column.name}` of stream `{stream}`)"
             message = f"NEEL5003: `{shortened(raw)}` is not of type {column.type} {place}"
             raise ValueError(message) from None
