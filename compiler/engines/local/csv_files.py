@@ -123,6 +123,11 @@ class _Part:
     positions: tuple[int, ...]
     rows: Any = None
 
+    @property
+    def form(self) -> tuple[object, ...]:
+        """Files of the same form are read by one query."""
+        return self.width, self.positions, self.file.partition, self.file.compression, id(self.rows)
+
 
 def csv_scan(files: Sequence[DataFile], format: CsvFormat, names: Sequence[str] | None) -> DataScan:
     """The columns of these names, as texts; all of them, if no names are given."""
@@ -133,8 +138,7 @@ def csv_scan(files: Sequence[DataFile], format: CsvFormat, names: Sequence[str] 
     parts = [part for file in files for part in _parts(file, format, own)]
     groups: dict[object, list[_Part]] = {}
     for part in parts:
-        alike = (part.width, part.positions, part.file.partition, part.file.compression, id(part.rows))
-        groups.setdefault(alike, []).append(part)
+        groups.setdefault(part.form, []).append(part)
     objects: dict[str, Any] = {}
     selects = []
     for group in groups.values():
@@ -199,8 +203,14 @@ def _parts(file: DataFile, format: CsvFormat, names: Sequence[str]) -> Iterator[
     table = _header(file, format)
     if not table.names:
         return  # without a header, an empty file has no rows
-    positions = _positions(table, names)
     width = len(table.names)
+    try:
+        positions = _positions(table, names)
+    except NeelError:
+        # Records that are wrong are reported before columns that are not there.
+        if file.path.stat().st_size <= MOST_IN_MEMORY:
+            read_csv(whole_source(file, format), format.options)
+        raise
     if is_ordinary(lambda: chunks_of(file), format, width):
         yield _Part(file, width, positions)
         return
@@ -268,14 +278,37 @@ def chunks_of(file: DataFile, size: int = CHUNK) -> Iterator[bytes]:
 def is_ordinary(content: Callable[[], Iterable[bytes]], format: CsvFormat, width: int) -> bool:
     r"""Whether DuckDB finds the same records in a file as the reference: all of `width` fields.
 
-    >>> files = b"a,b\n1,\n", b"a,b\n1,,\n", b'a,b\n1, "x"\n', b"a,b\n1,x\r\n"
+    >>> files = b"a,b\n1,\n", b"a,b\r\n1,x\r\n", b"a,b\n1,,\n", b'a,b\n1, "x"\n', b"a,b\n1,x\r\n"
     >>> [is_ordinary(lambda: [text], CsvFormat(), 2) for text in files]
-    [True, False, False, False]
+    [True, True, False, False, False]
     """
     first = next(iter(content()), b"").removeprefix(BYTE_ORDER_MARK)
     if first[:1] in (b"\r", b"\n"):  # the header is not on the first line
         return False
-    return not _has_signs(content(), format) or _has_only(record_form(first, format, width), content())
+    if not _has_signs(content(), format):
+        return True
+    # DuckDB takes the first line break for what ends a line. So it must not be inside of quotes. (Given
+    # new_line together with strict_mode, DuckDB 2.0 loses rows of files with line breaks of Windows.)
+    line = re.match(rb"[^\r\n]*+", first)
+    if format.quote and line and line[0].count(format.quote.encode()) % 2:
+        return False
+    return _has_only(record_form(_first_end(content()), format, width), content())
+
+
+def _first_end(chunks: Iterable[bytes]) -> bytes:
+    r"""
+    >>> _first_end([b"a,b", b"\r", b"\n1\n"]), _first_end([b"a"])
+    (b'\r\n', b'\n')
+    """
+    is_open = False
+    for chunk in chunks:
+        if is_open:
+            return b"\r\n" if chunk[:1] == b"\n" else b"\r"
+        found = re.search(rb"\r\n|\n|\r", chunk)
+        is_open = found is not None and found[0] == b"\r" and found.end() == len(chunk)
+        if found and not is_open:
+            return found[0]
+    return b"\r" if is_open else b"\n"
 
 
 def _has_signs(chunks: Iterable[bytes], format: CsvFormat) -> bool:
@@ -307,9 +340,8 @@ class RecordForm:
     may_be_empty: bool
 
 
-def record_form(head: bytes, format: CsvFormat, width: int) -> RecordForm:
-    """The form of the records of a file that begins so. Quotes are around a field, or there are none."""
-    end = re.search(rb"\r\n|\n|\r", head)
+def record_form(end: bytes, format: CsvFormat, width: int) -> RecordForm:
+    """The form of records that end so. Quotes are around a field, or there are none."""
     delimiter, mark = re.escape(format.delimiter.encode()), re.escape(format.quote.encode())
     if len(format.delimiter.encode()) == 1:
         field = rb"[^%b%b\r\n]*+" % (mark, delimiter)
@@ -319,7 +351,7 @@ def record_form(head: bytes, format: CsvFormat, width: int) -> RecordForm:
         field = rb"(?:%b[^%b]*+(?:%b%b[^%b]*+)*+%b|%b)" % (mark, mark, mark, mark, mark, mark, field)
     null = re.escape(format.null.encode())
     guard = rb"(?!(?:%b)?(?:\r|\n|\Z))" % null if null else b""
-    return RecordForm(guard + delimiter.join([field] * width), end[0] if end else b"\n", not null)
+    return RecordForm(guard + delimiter.join([field] * width), end, not null)
 
 
 def _has_only(form: RecordForm, chunks: Iterable[bytes]) -> bool:

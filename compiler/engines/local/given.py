@@ -117,9 +117,9 @@ def is_direct(arrow: pa.DataType) -> bool:
     if kinds.is_struct(arrow):
         return all(is_direct(field.type) for field in arrow)
     if kinds.is_timestamp(arrow):
-        return arrow.unit == "us"
+        return bool(arrow.unit == "us")
     if kinds.is_decimal(arrow):
-        return kinds.is_decimal128(arrow)
+        return bool(kinds.is_decimal128(arrow))
     names = "bool int8 int16 int32 int64 float double string large_string binary large_binary date32[day]"
     return str(arrow) in names.split()
 

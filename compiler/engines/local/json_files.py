@@ -228,7 +228,8 @@ def _lines(files: Sequence[DataFile], alike: _Alike) -> str:
         "auto_detect = false, header = false, columns = {'line': 'VARCHAR'}, delim = chr(31), quote = '',"
         f" escape = '', strict_mode = false, compression = {compression}, max_line_size = {LONGEST_OBJECT}"
     )
-    return f"SELECT trim(line, chr(32) || chr(9) || chr(13)) AS line FROM read_csv([{paths}], {settings}) WHERE line <> ''"
+    trimmed = "trim(line, chr(32) || chr(9) || chr(13))"
+    return f"SELECT {trimmed} AS line FROM read_csv([{paths}], {settings}) WHERE {trimmed} <> ''"
 
 
 def ready_form(text: str, type: DataType, depth: int = 0) -> ReadyForm | None:
@@ -239,9 +240,9 @@ def ready_form(text: str, type: DataType, depth: int = 0) -> ReadyForm | None:
 
     cast = f"TRY_CAST({text} AS {duck_type(type)})"
     match type:
-        case Decimal(precision, scale) if precision <= 18:
-            digits = r"-?[0-9]{1,%d}(\.[0-9]{1,8})?" % min(7, max(1, precision - scale))
-            return ReadyForm(f"{matches(digits)} AND {cast} IS NOT NULL", cast)
+        case Decimal(precision) if precision <= 18:
+            test = matches(r"-?[0-9]{1,7}(\.[0-9]{1,8})?")
+            return ReadyForm(f"{test} AND {cast} IS NOT NULL", cast)
         case Array(element):
             return _array_form(text, element, depth)
         case Struct():
@@ -299,7 +300,7 @@ def line_function(column: Column, key: str, stream: str, zone: str) -> Callable[
         raw = found.get(key)
         try:
             made = from_value(raw, column.type)
-        except TypeMismatch:
+        except (TypeMismatch, TypeError, ValueError):  # pairs that are none, too
             place = f"(column `{column.name}` of stream `{stream}`)"
             message = f"NEEL5003: `{shortened(raw)}` is not of type {column.type} {place}"
             raise ValueError(message) from None
