@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from neelc.api.errors import translated
 from neelc.api.local_frame import LocalFrame
@@ -180,6 +180,18 @@ class LocalSession(Session):
         super().__init__(LocalHandle(engine), untrusted=untrusted, stats=stats)
         self.engine = engine
 
+    def rules(self, *_: Any, **__: Any) -> NoReturn:
+        """Many rules run on Spark."""
+        raise only_on_spark("rules", "neelc.rules(spark, ...)")
+
+    def sql_all(self, *_: Any, **__: Any) -> NoReturn:
+        """Many rules run on Spark."""
+        raise only_on_spark("sql_all", "neelc.rules(spark, ...)")
+
+    def why(self, *_: Any, **__: Any) -> NoReturn:
+        """Spark reads the events of a key."""
+        raise only_on_spark("why", "neelc.why(spark, ...), or neelc why --engine reference")
+
     def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
         return {}
 
@@ -196,6 +208,11 @@ class LocalSession(Session):
         return LocalQuery(self.spark, bound, compiled)
 
 
+def only_on_spark(what: str, instead: str) -> NotImplementedError:
+    """What the local engine does not do yet, and who does."""
+    return NotImplementedError(f"{what} is not supported by the local engine yet: use {instead}")
+
+
 def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColumns]) -> DescribedColumns:
     """The columns of a query in Spark's SQL."""
     tables = {name: {column.name: column.type for column in one.columns} for name, one in relations.items()}
@@ -210,10 +227,18 @@ def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColum
 class LocalQuery(Query):
     """The last query of a script, compiled for the local engine."""
 
+    def why(self, **_: Any) -> NoReturn:
+        """Spark reads the events of a key."""
+        raise only_on_spark("why", "neelc.why(spark, ...), or neelc why --engine reference")
+
+    def timeline(self, **_: Any) -> NoReturn:
+        """Spark finds what is drawn."""
+        raise only_on_spark("timeline", "neelc.timeline of a query on Spark")
+
     def to_df(self, *, observe: bool = False) -> LocalFrame:
         """The matches; nothing runs before its rows are asked for."""
         if observe:
-            raise ValueError("to_df(observe=True) is for queries on Spark")
+            raise only_on_spark("to_df(observe=True)", "a query on Spark")
         engine: LocalEngine = self.spark.engine
         with translated():
             program, tables = self._program()

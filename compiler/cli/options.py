@@ -208,7 +208,8 @@ def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
     """Refuse settings of Spark for a run without it."""
     for name in ("master", "remote", "conf", *more):
         if getattr(options, name.replace("-", "_")):
-            raise CallError(f"{command} --{name}: a setting of Spark, which --engine reference does without")
+            without = f"--engine {options.engine} does without"
+            raise CallError(f"{command} --{name}: a setting of Spark, which {without}")
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:

@@ -146,6 +146,8 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.engine == "reference":
         _refuse_settings_of_spark(options, kind)
+    if options.engine == "local":
+        _refuse_locally(options, is_many)
     check_output(options.output, kind, options.overwrite)
     check_report(options)
     check_statistics_out(options)
@@ -184,6 +186,18 @@ def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
     refuse_spark("run", options, "ship", "strategy", "most-rows", "most-matches", "stats")
     if kind == "parquet":
         raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")
+
+
+def _refuse_locally(options: argparse.Namespace, is_many: bool) -> None:
+    """What only Spark does."""
+    refuse_spark("run", options, "ship")
+    for given, what in (
+        (is_many, "rules"),
+        (options.report, "--report"),
+        (options.stats_out, "--stats-out"),
+    ):
+        if given:
+            raise CallError(f"run --engine local: {what} is for Spark: leave --engine out")
 
 
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ from neelc.engines.local.tasks import (
     store,
     stored_table,
     view_text,
+    written,
 )
 from neelc.ir.expressions import Function
 from neelc.runtime.user_functions import called, needed
@@ -129,7 +130,12 @@ class LocalRun:
         if self.engine.processes > 1 and step.keys and not step.functions and self._is_worth_it():
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}
-        return pa.Table.from_batches(found(task, self._connection, functions), arrow_schema(step.gives))
+        batches = found(task, self._connection, functions)
+        if any(one.is_large for one in self.tables.values()):  # so may be the result
+            path = str(self.scratch / f"{step.name}.arrow")
+            written(batches, arrow_schema(step.gives), path)
+            return stored_table(path)
+        return pa.Table.from_batches(batches, arrow_schema(step.gives))
 
     def _is_worth_it(self) -> bool:
         """Whether there is so much to read that other processes should help, which can read it."""

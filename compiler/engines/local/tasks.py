@@ -91,12 +91,7 @@ def run_task(task: KernelTask) -> int:
     give_functions(connection, task.calls, task.settings.zone)
     for name, text in task.views:
         connection.execute(view_text(name, text))
-    schema = arrow_schema(task.run.gives)
-    rows = 0
-    with pa.OSFile(task.result, "wb") as file, pa.ipc.new_file(file, schema) as writer:
-        for batch in found(task, connection, {}):
-            writer.write_batch(batch)
-            rows += batch.num_rows
+    rows = written(found(task, connection, {}), arrow_schema(task.run.gives), task.result)
     connection.close()
     return rows
 
@@ -130,8 +125,17 @@ def stored_table(path: str) -> pa.Table:
 
 def store(path: Path, table: pa.Table) -> None:
     """A table as a file of Arrow."""
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
+    written(table.to_batches(), table.schema, str(path))
+
+
+def written(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> int:
+    """Batches as a file of Arrow; gives the number of their rows."""
+    rows = 0
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
 
 
 def kernel_function(task: KernelTask, functions: Mapping[str, Function]) -> Any:
