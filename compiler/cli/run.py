@@ -192,7 +192,7 @@ def _refuse_locally(options: argparse.Namespace, is_many: bool) -> None:
     """What only Spark does."""
     refuse_spark("run", options, "ship")
     for given, what in (
-        (is_many, "rules"),
+        (is_many, "a set of rules"),
         (options.report, "--report"),
         (options.stats_out, "--stats-out"),
     ):
