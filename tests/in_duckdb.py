@@ -3,9 +3,13 @@ reference interpreter has."""
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 from typing import Any
 
 import duckdb
@@ -16,7 +20,8 @@ from like_spark import same
 from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.names import quote
-from neelc.runtime.values.times import in_zone
+from neelc.runtime.values.times import UTC, Months, in_zone
+from neelc.runtime.values.types import single
 from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, register, values_of, writer_of
 from neelc.scalar.duckdb.pieces import (
     DuckText,
@@ -80,6 +85,88 @@ def events(zone: str) -> DuckRows:
     """The events of tests/expressions.py, each a struct `a`; `b` is the list of all of them."""
     rows = [{"a": row, "b": list(ROWS)} for row in ROWS]
     return DuckRows({"a": WHOLE, "b": t.Array(WHOLE)}, rows, zone)
+
+
+# Values that are easily got wrong.
+
+_TEXTS = [
+    "abc", "", " ", "ABC", "Abc", "Grüße", "GRÜSSE", "İı", "ǅ", "😀e\u0301", "a\0b", "\0", "a%c", "a_c", "a\\c", "%", "_",
+    "it's", "\n", "abc\n", "\t x ", "ＡＢＣ", "Ω", "K", "$1", "[", "b+", "aa", "ab" * 60,
+]  # fmt: skip
+_NUMBERS = [
+    "42", " -7 ", "+5", "007", "-0", "0", "1.5", "-1.5", ".5", "5.", "1e3", "1E-3", "1d", "1f", "NaN", "nan", "Infinity",
+    "-inf", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483648", "128", "-128",
+    "99999999999999999999", "123456789012345678", "0.1234567890123456", "123456789012345.123456789012345", "1_000",
+    "0x10", "１", "true", "False", " YES ", "t", "n", "0.", "1e400", "1e-400", "--1", "1 2",
+]  # fmt: skip
+_TIMES = [
+    "2020-02-29", "2020-02-30", "2020-2-3", "2020", "0001-01-01", "9999-12-31", "0000-01-01", "12020-01-01",
+    "2020-02-29 12:34:56", "2020-02-29T12:34:56.789", "2020-02-29 24:00:00", "2020-02-29 23:59:60",
+    "2020-03-08 02:30:00", "2020-11-01 01:30:00", "2020-11-01 00:59:59.999999", "2020-03-08 02:30:00Z",
+    "2020-03-08T07:30:00.123456Z", "2020-03-08 02:30:00.1234567", "2020-03-08 02:30:00+01:00",
+    "2020-03-08 02:30:00 Europe/Berlin", "2020-03-08 02:30", "2020-03-08 2:3:4", " 2020-03-08 02:30:00 ",
+    "1883-11-18 12:03:57", "1900-01-01 00:00:00", "2020-13-01 00:00:00", "2020-00-01 00:00:00", "1582-10-10",
+    "1 02:03:04.5", "-1-2", "INTERVAL '1' DAY",
+]  # fmt: skip
+_MOMENTS = [
+    "2020-02-29 12:34:56.789", "1969-12-31 23:59:59.5", "1970-01-01 00:00:00", "1969-12-31 23:59:59.999999",
+    "2020-03-08 06:59:59.999999", "2020-03-08 07:00:00", "2020-03-08 12:30:00", "2020-03-07 07:30:00", "2020-11-01 05:30:00",
+    "2020-11-01 06:30:00", "2020-11-01 04:00:00", "2020-11-02 05:00:00", "2020-10-31 05:30:00", "2020-03-08 02:30:00",
+    "2020-11-01 01:30:00", "2019-12-31 23:00:00", "2024-02-29 00:00:00", "2021-01-03 00:00:00", "1883-11-18 17:00:00",
+    "1883-11-18 16:59:00", "1700-05-05 05:05:05.000001", "1582-10-10 00:00:00", "0002-01-03 00:00:00", "9998-12-30 23:59:59.999999",
+    "1919-03-31 04:30:00", "2262-04-11 23:47:16.854775", "2300-01-01 00:00:00", "2020-01-31 10:00:00", "2021-12-31 12:00:00",
+]  # fmt: skip
+
+
+def _moment(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)
+
+
+_SPECIAL: dict[str, list[Any]] = {
+    "y": [1, -8, 0, 127, -128, 3, 7],
+    "h": [2, -300, 0, 32767, -32768, 11],
+    "i": [3, -7, 0, 1, -1, 2, 2**31 - 1, -(2**31), 5, 100, 30, -2, 2**30, 12345],
+    "l": [4, -5_000_000_000, 0, 1, -1, 2**63 - 1, -(2**63), 2**53 + 1, 86_400_000_001, 7, 1_000_000, -3],
+    "f": [1.5, single(-0.1), 0.0, -0.0, math.nan, math.inf, -math.inf, single(3.4e38), single(1e-45), 16777216.0, 2.5, single(1e10)],
+    "d": [
+        2.5, math.nan, 0.0, -0.0, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.1, 1.0, -1.0, 9.2e18, 2.0**63, -(2.0**63),
+        2.0**53, 0.001, 0.00099999, 9999999.0, 1e7, 0.49999999999999994, 1.005, 2147483647.5, -2147483648.9, 123456.789, 1e22, 4.35, -0.5,
+        -1.5, 3.5, 1e39, 0.3,
+    ],
+    "c": [decimal.Decimal(one) for one in ("12.34", "-0.05", "0.00", "99999999.99", "-99999999.99", "1.00", "2.50", "-2.50", "3.00")],
+    "s": _TEXTS + _NUMBERS[:8] + _TIMES[:8],
+    "n": _NUMBERS + _TIMES,
+    "o": [True, False],
+    "dt": [datetime.date.fromisoformat(one[:10]) for one in _MOMENTS],
+    "ts": [_moment(one).replace(tzinfo=UTC) for one in _MOMENTS],
+    "ntz": [_moment(one) for one in _MOMENTS],
+    "bin": [b"ab", b"", b"\0", b"\xff\xfe", "é".encode(), b"abc", b"b"],
+    "arr": [[1, 2], [None, -1], [], [None], [3], [2, 1], [1, 2, None], [2**31 - 1, 1]],
+    "m": [{"k": 1}, {}, {"k": None, "other": 2}, {"": 0}],
+    "st": [{"x": 1, "y": "z"}, {"x": None, "y": "Grüße"}, {"x": 1, "y": None}, {"x": None, "y": None}, {"x": -5, "y": ""}],
+    "ds": [
+        datetime.timedelta(microseconds=one)
+        for one in (86_400_000_000, -3_600_000_001, 0, 1, -1, 86_399_999_999, -86_400_000_000, 90_000_000_000, 2**40, -(2**41), 31_536_000_000_000)
+    ],
+    "ym": [Months(one) for one in (12, -14, 0, 1, -1, 11, 25, 1200, -13)],
+}  # fmt: skip
+
+
+def edges(count: int) -> list[dict[str, Any]]:
+    """Events of such values, each of which is there, in the same mixture every time. Some are NULL."""
+    random = Random(count)
+    columns: dict[str, list[Any]] = {}
+    for name, values in _SPECIAL.items():
+        repeated = [
+            values[place % (len(values) + 1)] if place % (len(values) + 1) < len(values) else None
+            for place in range(count)
+        ]
+        random.shuffle(repeated)
+        columns[name] = repeated
+    return [{name: values[place] for name, values in columns.items()} for place in range(count)]
+
+
+EDGES = edges(90)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from neelc.ir.types import (
     Array,
     DataType,
     Decimal,
-    Map,
     Struct,
 )
 from neelc.scalar import decimals
@@ -31,6 +30,7 @@ from neelc.scalar.duckdb.pieces import (
     UnspelledOperation,
     aggregate_of,
     duck_type,
+    sortable,
     unused,
 )
 from neelc.scalar.type_of import INTERVALS
@@ -102,8 +102,8 @@ def _extreme(name: str) -> SpellAggregate:
 
     def extreme(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
         (value,) = pieces
-        if isinstance(value.type, Array | Struct | Map):
-            return evaluated(f"array_{name}", [_listed(value)], value.type, scope).opened()
+        if isinstance(value.type, Array | Struct):
+            return aggregate_of(f"arg_{name}({value.text}, {sortable(value)}){HERE}", value.type)
         return aggregate_of(f"{name}({value.text}){HERE}", value.type)
 
     return extreme
@@ -114,10 +114,8 @@ def _by(name: str) -> SpellAggregate:
 
     def by(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
         value, order = pieces
-        if isinstance(order.type, Array | Struct | Map):
-            raise UnspelledOperation(f"{name} of {order.type}")
         found = "arg_max_null" if name == "max_by" else "arg_min_null"
-        return aggregate_of(f"{found}({value.text}, {order.text}){HERE}", value.type)
+        return aggregate_of(f"{found}({value.text}, {sortable(order)}){HERE}", value.type)
 
     return by
 

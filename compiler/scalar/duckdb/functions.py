@@ -33,7 +33,7 @@ from neelc.ir.types import (
 from neelc.scalar.duckdb.casts import cast_to, text
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type, unused
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, unused
 from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
 from neelc.scalar.duckdb.times import FIELD_OF, floored, later, of_seconds, part_of, seconds_of, truncated
 from neelc.scalar.functions import called
@@ -93,7 +93,7 @@ def _identity(pieces: Pieces, type: DataType, scope: NameScope) -> str:
 def _absolute(pieces: Pieces, type: DataType, scope: NameScope) -> str:
     (value,) = pieces
     plain = value.type in (FLOAT, DOUBLE) or isinstance(value.type, Decimal)
-    return f"abs({value.text})" if plain else f"TRY(abs({value.text}))"
+    return f"abs({value.text})" if plain else attempt(lambda one: f"abs({one.text})", value)
 
 
 def _towards(name: str) -> SpellText:
@@ -248,7 +248,7 @@ def _unix_timestamp(pieces: Pieces, type: DataType, scope: NameScope) -> str | N
 
 
 def _of_millis(pieces: Pieces, type: DataType, scope: NameScope) -> str:
-    return f"TRY(make_timestamptz(CAST({pieces[0].text} AS BIGINT) * 1000))"
+    return attempt(lambda millis: f"make_timestamptz(CAST({millis.text} AS BIGINT) * 1000)", pieces[0])
 
 
 # Arrays and maps, of the types that signatures say.
@@ -505,7 +505,8 @@ def _values(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _of_micros(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"TRY(make_timestamptz({cast_to(pieces[0], BIGINT, scope).text}))", TIMESTAMP)
+    micros = cast_to(pieces[0], BIGINT, scope)
+    return DuckText(attempt(lambda one: f"make_timestamptz({one.text})", micros), TIMESTAMP)
 
 
 def _unix_date(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -514,7 +515,8 @@ def _unix_date(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _of_days(pieces: Pieces, scope: NameScope) -> DuckText:
-    return DuckText(f"TRY(DATE '1970-01-01' + {cast_to(pieces[0], INT, scope).text})", DATE)
+    days = cast_to(pieces[0], INT, scope)
+    return DuckText(attempt(lambda one: f"DATE '1970-01-01' + {one.text}", days), DATE)
 
 
 def _is_null(word: str) -> SpellCall:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from neelc.ir.expressions import (
     Attribute,
@@ -34,15 +34,13 @@ from neelc.ir.types import (
     Array,
     DataType,
     Decimal,
-    Map,
-    Struct,
 )
 from neelc.runtime.values.scalars import MICROSECOND
 from neelc.runtime.values.times import Months, interval_of_parts
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, duck_type
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, sortable
 from neelc.scalar.duckdb.times import between, clock_of, later
 from neelc.scalar.operators import Typed, binary, common, common_of
 from neelc.scalar.type_of import DATETIMES, INTERVALS
@@ -89,9 +87,18 @@ def comparison(sign: str, left: DuckText, right: DuckText, scope: NameScope) -> 
     if shared is None:
         raise UnspelledOperation(f"a comparison of {left.type} and {right.type}")
     one, other = cast_to(left, shared, scope), cast_to(right, shared, scope)
-    if isinstance(shared, Array | Struct | Map) and sign in ("<", "<=", ">", ">="):
-        return evaluated(sign, [one, other], BOOLEAN, scope)
+    if sign in ("<", "<=", ">", ">="):
+        return DuckText(f"({sortable(one)} {sign} {sortable(other)})", BOOLEAN)
     return DuckText(f"({one.text} {sign} {other.text})", BOOLEAN)
+
+
+def _operation(sign: str) -> Callable[[DuckText, DuckText], str]:
+    return lambda one, other: f"({one.text} {sign} {other.text})"
+
+
+def apply(make: Callable[..., str], *operands: DuckText) -> str:
+    """What is made of operands; it may fail."""
+    return make(*operands)
 
 
 NATIVE = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|"}
@@ -113,9 +120,8 @@ def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried
     if any(isinstance(kind, Decimal) or kind not in (*INTEGERS, FLOAT, DOUBLE) for kind in kinds):
         return evaluated(op, [one, other], type, scope)
     if op in NATIVE:
-        text = f"({one.text} {NATIVE[op]} {other.text})"
         fails = tried and op in "+-*" and one.type in INTEGERS
-        return DuckText(f"TRY({text})" if fails else text, type)
+        return DuckText((attempt if fails else apply)(_operation(NATIVE[op]), one, other), type)
     if op == "^":
         return DuckText(f"xor({one.text}, {other.text})", type)
     return divided(op, one, other, type, scope)
@@ -135,11 +141,13 @@ def of_times(op: str, one: DuckText, other: DuckText, type: DataType, scope: Nam
     elif other.type in DATETIMES:
         text = later(op, other, one, scope)
     elif one.type == other.type and op in ("+", "-"):
-        return DuckText(f"TRY({one.text} {op} {other.text})", type, days=one.days and other.days)
+        return DuckText(attempt(_operation(op), one, other), type, days=one.days and other.days)
     elif one.type == other.type and op == "DIV":
-        text = f"TRY(CAST({one.text} AS BIGINT) // nullif(CAST({other.text} AS BIGINT), 0))"
+        divisor = DuckText(f"nullif(CAST({other.text} AS BIGINT), 0)", BIGINT)
+        text = attempt(_operation("//"), DuckText(f"CAST({one.text} AS BIGINT)", BIGINT), divisor)
     elif op == "*" and all(side.type in (*INTEGERS, *INTERVALS) for side in (one, other)):
-        product = f"TRY(CAST({one.text} AS BIGINT) * CAST({other.text} AS BIGINT))"
+        numbers = [DuckText(f"CAST({side.text} AS BIGINT)", BIGINT) for side in (one, other)]
+        product = attempt(_operation("*"), *numbers)
         text = f"TRY_CAST({product} AS {duck_type(type)})"
     return evaluated(op, [one, other], type, scope) if text is None else DuckText(text, type)
 
@@ -149,9 +157,12 @@ def of_decimals(op: str, one: DuckText, other: DuckText, type: Decimal, scope: N
     assert isinstance(one.type, Decimal) and isinstance(other.type, Decimal)
     to = duck_type(type)
     if op in ("+", "-") and type.scale == max(one.type.scale, other.type.scale):
-        return DuckText(f"TRY(CAST(CAST({one.text} AS {to}) {op} CAST({other.text} AS {to}) AS {to}))", type)
+        sides = [DuckText(f"CAST({side.text} AS {to})", type) for side in (one, other)]
+        return DuckText(attempt(lambda x, y: f"CAST({x.text} {op} {y.text} AS {to})", *sides), type)
     if op == "*" and one.type.precision + other.type.precision < decimals.MAX_PRECISION:
-        return DuckText(f"CAST({one.text} * {other.text} AS {to})", type)
+        # DuckDB's product of DECIMALs of up to 18 digits has no more than 18 digits itself.
+        wide = f"CAST({one.text} AS {duck_type(Decimal(decimals.MAX_PRECISION, one.type.scale))})"
+        return DuckText(f"CAST({wide} * {other.text} AS {to})", type)
     return evaluated(op, [one, other], type, scope)
 
 
@@ -169,8 +180,9 @@ def divided(op: str, one: DuckText, other: DuckText, type: DataType, scope: Name
         # For DuckDB, there is no remainder where there is no quotient.
         one_instead = f"CAST(1 AS {duck_type(other.type)})"
         divisor = f"CASE WHEN {other.text} = -1 THEN {one_instead} ELSE {divisor} END"
-    text = f"({one.text} {'//' if op == 'DIV' else op} {divisor})"
-    return DuckText(f"TRY({text})" if op == "DIV" and other.value in (None, 0, -1) else text, type)
+    operation = _operation("//" if op == "DIV" else op)
+    fails = op == "DIV" and other.value in (None, 0, -1)
+    return DuckText((attempt if fails else apply)(operation, one, DuckText(divisor, other.type)), type)
 
 
 def _zero(type: DataType) -> str:
@@ -188,7 +200,7 @@ def joined(one: DuckText, other: DuckText, type: DataType) -> DuckText:
 def negative(operand: DuckText, scope: NameScope) -> DuckText:
     """`-x`; NULL where it does not fit."""
     if operand.type in (*INTEGERS, *INTERVALS):
-        text = f"(-{operand.text})" if scope.strict else f"TRY(-{operand.text})"
+        text = (apply if scope.strict else attempt)(lambda one: f"(-{one.text})", operand)
         return DuckText(text, operand.type, days=operand.days)
     if operand.type in (FLOAT, DOUBLE) or isinstance(operand.type, Decimal):
         return DuckText(f"(-{operand.text})", operand.type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,7 +43,8 @@ HERE = "\x01"
 @dataclass(frozen=True)
 class DuckText:
     """An expression of DuckDB and its type. `value`: what is written down, of a constant; it `is_cast` if
-    what is written is a cast. DuckDB's own type of the expression is `duck_type(type)`; what is of type VOID is NULL, or fails, and has none.
+    what is written is a cast. DuckDB's own type of the expression is `duck_type(type)`; what is of type VOID
+    is NULL, or fails, and has none.
 
     `days`: the type is Spark's INTERVAL DAY, which has nothing smaller. Of an aggregate, `open` is the text
     with HERE after each call."""
@@ -79,6 +81,49 @@ LONGEST_REPEATED = 400
 def aggregate_of(open: str, type: DataType) -> DuckText:
     """An aggregate, from its text with HERE after each call."""
     return DuckText(open.replace(HERE, ""), type, open=open)
+
+
+_OVER_ROWS = re.compile(
+    r'(?<![\w"])(any_value|arg_max(_null)?|arg_min(_null)?|avg|bit_and|bit_or|bit_xor|bool_and|bool_or|count'
+    r"|first|last|list|max|min|stddev_pop|stddev_samp|sum|var_pop|var_samp)\(|\bOVER \(|\(SELECT "
+)
+
+
+def attempt(make: Callable[..., str], *operands: DuckText) -> str:
+    """What is made of operands; NULL where that fails.
+
+    >>> from neelc.ir.types import INT
+    >>> attempt(lambda x: f"(-{x.text})", DuckText("y", INT))
+    'TRY((-y))'
+
+    DuckDB has no aggregates, windows and queries inside of TRY: they are computed before.
+
+    >>> attempt(lambda x: f"(-{x.text})", DuckText("max(y)", INT))
+    'list_extract(list_transform([struct_pack(x1 := max(y))], lambda s_1: TRY((-s_1.x1))), 1)'
+    """
+    texts = [one.text for one in operands]
+    if not any(map(_OVER_ROWS.search, texts)):
+        return f"TRY({make(*operands)})"
+    row = unused("s", *texts)
+    fields = ", ".join(f"x{place} := {text}" for place, text in enumerate(texts, 1))
+    inside = make(*(replace(one, text=f"{row}.x{place}") for place, one in enumerate(operands, 1)))
+    return f"list_extract(list_transform([struct_pack({fields})], lambda {row}: TRY({inside})), 1)"
+
+
+def sortable(piece: DuckText) -> str:
+    """A value that DuckDB sorts as Spark sorts this one: inside of structs and arrays, NULL comes first."""
+    match piece.type:
+        case Struct(fields):
+            parts = []
+            for place, one in enumerate(fields):
+                inner = DuckText(f"({piece.text}).{quoted(bare(one.name))}", one.type)
+                parts.append(f"n{place} := {inner.text} IS NOT NULL, x{place} := {sortable(inner)}")
+            return f"CASE WHEN {piece.text} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
+        case Array(element):
+            one = unused("e", piece.text)
+            pair = f"struct_pack(n := {one} IS NOT NULL, x := {sortable(DuckText(one, element))})"
+            return f"list_transform({piece.text}, lambda {one}: {pair})"
+    return piece.text
 
 
 NULL = "NULL"

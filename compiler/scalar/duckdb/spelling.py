@@ -61,8 +61,10 @@ from neelc.scalar.duckdb.pieces import (
     NameScope,
     UnspelledOperation,
     aggregate_of,
+    attempt,
     duck_type,
     quoted,
+    sortable,
     unused,
 )
 from neelc.scalar.duckdb.times import DAY
@@ -665,12 +667,13 @@ def _added(arguments: list[Node], scope: NameScope) -> DuckText:
     length = _ADDED.get(unit.name.upper())
     if length is None:
         raise UnspelledOperation(f"timestampadd of {unit.name}")
-    span = f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})"
     time = spell(moment, scope)
     make = {TIMESTAMP: "make_timestamptz", TIMESTAMP_NTZ: "make_timestamp"}.get(time.type)
     if make is None:
         raise UnspelledOperation(f"timestampadd to {time.type}")
-    return DuckText(f"TRY({make}(epoch_us({time.text}) + {span}))", time.type)
+    span = DuckText(f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})", BIGINT)
+    text = attempt(lambda x, y: f"{make}(epoch_us({x.text}) + {y.text})", time, span)
+    return DuckText(text, time.type)
 
 
 CONVERTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP)
@@ -724,7 +727,8 @@ def ordering(node: Node, scope: NameScope) -> str:
     first = not descends
     if isinstance(node, exp.Ordered) and node.args.get("nulls_first") is not None:
         first = bool(node.args["nulls_first"])
-    return f"{spell(inner, scope).text} {'DESC' if descends else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+    direction = f"{'DESC' if descends else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+    return f"{sortable(spell(inner, scope))} {direction}"
 
 
 SPELLINGS: dict[type, Spell] = {

@@ -8,6 +8,7 @@ the runtime.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 from neelc.ir.types import (
     BIGINT,
@@ -25,7 +26,7 @@ from neelc.ir.types import (
 from neelc.runtime.values.times import date_of, has_zone, in_zone, timestamp_ntz_of, timestamp_of, zone_of
 from neelc.runtime.values.types import EPOCH
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, text_literal
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, attempt, text_literal
 
 MICROSECOND = datetime.timedelta(microseconds=1)
 SECOND = 1_000_000
@@ -207,30 +208,43 @@ def between(left: DuckText, right: DuckText) -> str:
 
 def later(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> str | None:
     """A while after (`+`) or before (`-`) a date or a timestamp; NULL where there is no such time."""
-    if not moment.is_short or not span.is_short:
-        return None
+    add = _addition(op, moment, span, scope)
+    return None if add is None or not (moment.is_short and span.is_short) else attempt(add, moment, span)
+
+
+Addition = Callable[[DuckText, DuckText], str]
+
+
+def _addition(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> Addition | None:
     if moment.type == DATE and span.type in (TINYINT, SMALLINT, INT):
-        return f"TRY({moment.text} {op} CAST({span.text} AS INTEGER))"
+        return lambda date, days: f"{date.text} {op} CAST({days.text} AS INTEGER)"
     if moment.type == DATE and span.type == DAY_INTERVAL:
-        return f"TRY({moment.text} {op} CAST({span.text} // {DAY} AS INTEGER))"
+        return lambda date, days: f"{date.text} {op} CAST({days.text} // {DAY} AS INTEGER)"
     if span.type == YEAR_INTERVAL:
-        sign = "" if op == "+" else "-"
-        if moment.type == TIMESTAMP:
-            shown = f"({clock_of(moment.text, scope)} + to_months(CAST({sign}({span.text}) AS INTEGER)))"
-            return f"TRY({moved(moment.text, shown, _slow(op, moment, span, scope), scope)})"
-        target = "DATE" if moment.type == DATE else "TIMESTAMP"
-        return f"TRY(CAST({moment.text} + to_months(CAST({sign}({span.text}) AS INTEGER)) AS {target}))"
+        return lambda time, months: _months_later(op, time, months, scope)
     if span.type != DAY_INTERVAL:
         return None
     if moment.type == TIMESTAMP_NTZ:
-        return f"TRY(make_timestamp(epoch_us({moment.text}) {op} {span.text}))"
+        return lambda time, micros: f"make_timestamp(epoch_us({time.text}) {op} {micros.text})"
     if isinstance(span.value, datetime.timedelta) and abs(span.value) < datetime.timedelta(days=1):
-        return f"TRY(make_timestamptz(epoch_us({moment.text}) {op} {span.text}))"
+        return lambda time, micros: f"make_timestamptz(epoch_us({time.text}) {op} {micros.text})"
+    return lambda time, micros: _days_later(op, time, micros, scope)
+
+
+def _months_later(op: str, moment: DuckText, months: DuckText, scope: NameScope) -> str:
+    added = f"to_months(CAST({'' if op == '+' else '-'}({months.text}) AS INTEGER))"
+    if moment.type == TIMESTAMP:
+        clock = f"({clock_of(moment.text, scope)} + {added})"
+        return moved(moment.text, clock, _slow(op, moment, months, scope), scope)
+    return f"CAST({moment.text} + {added} AS {'DATE' if moment.type == DATE else 'TIMESTAMP'})"
+
+
+def _days_later(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> str:
+    """Whole days after an instant are days of the clock; the rest of an interval is time that passes."""
     whole = f"({span.text} // {DAY} * {DAY})"
     clock = f"make_timestamp(epoch_us({clock_of(moment.text, scope)}) {op} {whole})"
     days = moved(moment.text, clock, _slow(op, moment, DuckText(whole, DAY_INTERVAL), scope), scope)
-    rest = f"({span.text} % {DAY})"
-    return f"TRY(make_timestamptz(epoch_us({days}) {op} {rest}))"
+    return f"make_timestamptz(epoch_us({days}) {op} ({span.text} % {DAY}))"
 
 
 def _slow(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> str:
@@ -243,8 +257,9 @@ def of_seconds(number: DuckText) -> str | None:
         case Decimal(precision, scale):
             if scale > 6 or precision > 18:
                 return None
-            wide = f"CAST({number.text} AS DECIMAL(38, 6))"
-            return f"TRY(make_timestamptz(CAST({wide} * CAST({SECOND} AS DECIMAL(7, 0)) AS BIGINT)))"
+            micros = f"CAST({number.text} AS DECIMAL(38, 6)) * CAST({SECOND} AS DECIMAL(7, 0))"
+            counted = DuckText(f"CAST({micros} AS BIGINT)", BIGINT)
+            return attempt(lambda one: f"make_timestamptz({one.text})", counted)
         case kind if kind in (TINYINT, SMALLINT, INT, BIGINT):
-            return f"TRY(make_timestamptz(CAST({number.text} AS BIGINT) * {SECOND}))"
+            return attempt(lambda one: f"make_timestamptz(CAST({one.text} AS BIGINT) * {SECOND})", number)
     return None
