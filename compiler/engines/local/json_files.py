@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
 import pyarrow as pa
 
@@ -21,7 +21,6 @@ from neelc.engines.local.csv_files import BYTE_ORDER_MARK, HEAD, check_harmless,
 from neelc.engines.local.data_files import DataFile, as_pattern
 from neelc.engines.local.program import Types
 from neelc.engines.local.tables import DataScan, DuckFunction
-from neelc.engines.spark.scans import variable_name
 from neelc.errors import NeelError
 from neelc.ir.names import bare
 from neelc.ir.program import Column
@@ -62,6 +61,9 @@ DATETIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 # with characters that have no form in UTF-8.
 UNUSUAL = r",\s*[\]}]|\\u0000|\\u[dD][89abAB]|[:,\[]\s*-?(?:[Ii]|N)"
 LONG_NUMBER = r"[0-9.]{16}"
+_numbers = count()
+MOST_SOUGHT = 8
+"""Up to this many keys are sought in a line to see whether there are equal ones."""
 LONGEST_OBJECT = 64 * 2**20
 """Bytes of a line, at most."""
 
@@ -158,13 +160,16 @@ class JsonReader:
         tests = [
             "line IS NOT NULL",
             "starts_with(line, '{')",
-            f"NOT regexp_matches(line, {_literal(unusual)})",
+            f"NOT regexp_matches(line, {text_literal(unusual)})",
         ]
         # Of equal keys DuckDB takes the first, and Python the last.
-        names = [f'"{_re2(json.dumps(key, ensure_ascii=False)[1:-1])}"\\s*:' for key in keys]
-        twice = "|".join(f"{name}.*{name}" for name in names)
         once = "len(json_keys(line)) = len(list_distinct(json_keys(line)))"
-        return " AND ".join([*tests, f"(NOT regexp_matches(line, {_literal(twice)}, 's') OR {once})"])
+        if len(keys) <= MOST_SOUGHT:
+            written = (_sought(json.dumps(key, ensure_ascii=False)) for key in keys)
+            seen = " OR ".join(f"line LIKE {text_literal(f'%{k}%{k}%')} ESCAPE '~'" for k in written)
+            # Of OR, DuckDB computes both sides for all rows.
+            once = f"CASE WHEN {seen or 'FALSE'} THEN {once} ELSE TRUE END"
+        return " AND ".join([*tests, once])
 
     def _value(self, name: str, key: str) -> str:
         own, type = f"found.{quoted(key)}", self.types[name]
@@ -192,7 +197,7 @@ class JsonReader:
         """What makes the value of a column from a whole line."""
         if (name, key) not in self.functions:
             type = self.types[name]
-            call = f"neelc_json_{variable_name(self.stream)}_{len(self.functions)}"
+            call = f"neelc_json_{next(_numbers)}"  # a stream may be read twice
             made = line_function(Column(name, type), key, self.stream, self.zone)
             self.functions[name, key] = DuckFunction(call, made, "VARCHAR", duck_type(type))
         return self.functions[name, key]
@@ -202,12 +207,8 @@ def _text(name: str) -> str:
     return f"text of {name}"
 
 
-def _re2(text: str) -> str:
-    return re.sub(r"([^\w ])", r"\\\1", text, flags=re.ASCII) if text.isascii() else re.escape(text)
-
-
-def _literal(pattern: str) -> str:
-    return text_literal(pattern)
+def _sought(text: str) -> str:
+    return re.sub("([~%_])", r"~\1", text)
 
 
 def _transformed(form: str) -> str:
