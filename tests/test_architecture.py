@@ -50,7 +50,8 @@ REFERENCE_READS = (
 
 DOORS = {
     "antlr4": ("neelc.syntax", "neelc.grammar"),
-    "sqlglot": ("neelc.scalar.spark", "neelc.engines.spark"),
+    "sqlglot": ("neelc.scalar.spark", "neelc.scalar.duckdb", "neelc.engines.spark"),
+    "duckdb": ("neelc.engines.local", "neelc.api.local_frame"),
     "pyspark": ("neelc.engines.spark", "neelc.api"),
     "pygls": ("neelc.tools.editors.server",),
     "lsprotocol": ("neelc.tools.editors.server",),

@@ -128,8 +128,8 @@ class LocalFrame:
         print(self._shown(most))
 
     def _shown(self, most: int) -> str:
-        from neelc.cli.output import as_table
         from neelc.runtime.reference import Result
+        from neelc.tools.result_text import as_table
 
         rows = list(self.limit(most + 1).rows())
         text = as_table(Result(self.typed_columns, rows[:most]), is_ordered=True)
@@ -171,7 +171,7 @@ class LocalFrame:
 
     def _write(self, target: Path, kind: str) -> int:
         if kind in ("csv", "json"):
-            from neelc.cli.output import LINES
+            from neelc.tools.result_text import LINES
 
             counted = _Counted(self.rows())
             with whole_file(target) as out:

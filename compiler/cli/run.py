@@ -204,9 +204,9 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.catalog.data_warnings import missing_types, seen_in_tables, unit_notes
     from neelc.catalog.inputs import read
     from neelc.cli.options import bound, chosen, print_warnings, refuse_unused
-    from neelc.cli.output import written
     from neelc.cli.progress import Progress
     from neelc.engines.reference import executable, execute
+    from neelc.tools.result_text import written
 
     inputs, program = bound(source, options)
     positions = chosen(program, options.query)

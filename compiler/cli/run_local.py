@@ -18,7 +18,6 @@ from neelc.catalog.data_warnings import unit_notes
 from neelc.catalog.inputs import Inputs, in_order
 from neelc.cli.compile import options_in
 from neelc.cli.options import bound, chosen, print_warnings, refuse_unused, statistics_of
-from neelc.cli.output import LINES, as_table
 from neelc.cli.progress import Progress
 from neelc.cli.report import report_request
 from neelc.cli.run import RowTally, counted, has_starts, unit_of
@@ -35,6 +34,7 @@ from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
 from neelc.source import Source
+from neelc.tools.result_text import LINES, as_table
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript

@@ -38,7 +38,7 @@ from neelc.cli.options import (
     statistics_of,
     with_timezone,
 )
-from neelc.cli.output import LINES, as_table, is_url, whole_directory
+from neelc.cli.output import is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
 from neelc.cli.report import SparkReport, report_request, write_report
 from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
@@ -56,6 +56,7 @@ from neelc.pattern.cost.gathering import (
 )
 from neelc.pipeline import compile_query
 from neelc.runtime.reference import Result
+from neelc.tools.result_text import LINES, as_table
 
 if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.cli.options import refuse_for_rules
-from neelc.cli.output import TEXT_FORMATS
 from neelc.cli.rules import (
     BoundRules,
     bound_rules,
@@ -24,6 +23,7 @@ from neelc.cli.rules import (
 from neelc.cli.run import RowTally, codes_of, counted, unit_of
 from neelc.errors import NeelError
 from neelc.files import CallError, write_whole
+from neelc.tools.result_text import TEXT_FORMATS
 
 if TYPE_CHECKING:
     from neelc.api.gathering import RunObservations

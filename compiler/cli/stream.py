@@ -655,7 +655,7 @@ class StreamRun:
     def _show(self, batch: Any, _: int) -> None:
         """The rows of a micro-batch, on standard output."""
         from neelc.api.schemas import columns_of, values_of
-        from neelc.cli.output import LINES
+        from neelc.tools.result_text import LINES
 
         columns = self.job.compiled.columns if self.job.has_variants else columns_of(batch.schema)
         rows = batch.collect()
