@@ -71,7 +71,7 @@ class LocalFrame:
 
     def arrow(self) -> pa.Table:
         """The rows as a table of Arrow."""
-        with failing_locally():
+        with failing_locally(self.run):
             table = self.run.query(self.text).to_arrow_table()
         return table.cast(_schema(self.types, table.schema))
 
@@ -87,12 +87,12 @@ class LocalFrame:
 
     def duckdb(self) -> Any:
         """The rows as a relation of DuckDB, for more SQL."""
-        with failing_locally():
+        with failing_locally(self.run):
             return self.run.query(self.text)
 
     def batches(self, size: int = BATCH) -> Iterator[pa.RecordBatch]:
         """The rows as batches of Arrow, of which one at a time is in memory."""
-        with failing_locally():
+        with failing_locally(self.run):
             reader = self.run.query(self.text).to_arrow_reader(size)
             schema = _schema(self.types, reader.schema)
             for batch in reader:
@@ -104,7 +104,7 @@ class LocalFrame:
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows as tuples of Python's values: instants in UTC, structs and maps as dictionaries."""
         readers = [reader_of(type) for type in self.types.values()]
-        with failing_locally():
+        with failing_locally(self.run):
             for batch in self.run.query(self.text).to_arrow_reader(BATCH):
                 columns = [
                     [None if value is None else read(value) for value in column.to_pylist()]
@@ -114,7 +114,7 @@ class LocalFrame:
 
     def count(self) -> int:
         """How many rows there are."""
-        with failing_locally():
+        with failing_locally(self.run):
             return int(self.run.query(f"SELECT count(*) FROM ({self.text})").fetchall()[0][0])
 
     def limit(self, most: int) -> LocalFrame:
@@ -166,7 +166,7 @@ class LocalFrame:
             raise ValueError(f"write {path}: say the format: {known}")
         if target.exists() and not overwrite:
             raise ValueError(f"write {path}: it exists already; overwrite=True replaces it")
-        with failing_locally():
+        with failing_locally(self.run):
             return self._write(target, kind)
 
     def _write(self, target: Path, kind: str) -> int:
@@ -233,14 +233,14 @@ def _schema(types: Types, found: pa.Schema, storable: bool = False) -> pa.Schema
 
 
 @contextmanager
-def failing_locally() -> Iterator[None]:
+def failing_locally(run: LocalRun) -> Iterator[None]:
     """What DuckDB or a process of the engine raises inside, as the error of a run."""
     try:
         yield
     except (NeelError, CallError):
         raise
     except Exception as error:
-        failure = local_failure(error)
+        failure = run.fault_of_data(error) or local_failure(error)
         if failure is None:
             raise
         raise failure from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from neelc.api.local import describing_locally, unspelled
-from neelc.api.local_frame import LocalFrame, failing_locally
+from neelc.api.local_frame import LocalFrame
 from neelc.api.streams import streams_read
 from neelc.catalog.data_warnings import unit_notes
 from neelc.catalog.inputs import Inputs, in_order
@@ -114,8 +114,7 @@ def _written(
 ) -> RowTally:
     if kind == "parquet":
         (frame,) = frames
-        with failing_locally():
-            return RowTally(frame.write(options.output, format=kind, overwrite=options.overwrite))
+        return RowTally(frame.write(options.output, format=kind, overwrite=options.overwrite))
     if options.output is None:
         return _printed(job, frames, kind, sys.stdout, progress)
     with whole_file(Path(options.output)) as out:

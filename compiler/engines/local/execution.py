@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from neelc.engines.local.pool import WorkerPool
 from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, UserCalls
+from neelc.engines.local.reading import read_failure
 from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.engines.local.tasks import (
     KernelTask,
@@ -28,6 +29,7 @@ from neelc.engines.local.tasks import (
     view_text,
     written,
 )
+from neelc.errors import NeelError
 from neelc.ir.expressions import Function
 from neelc.runtime.user_functions import called, needed
 from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, writer_of
@@ -105,6 +107,15 @@ class LocalRun:
                     self._table(name, self._found(step))
                 case UserCalls(name):
                     self._table(name, self._called(step))
+
+    def fault_of_data(self, error: Exception) -> NeelError | None:
+        """What is wrong with files that are read, if that is why a query of DuckDB has failed."""
+        for table in self.tables.values():
+            if table.read is not None:
+                found = read_failure(table.read, error, table.types, self.engine.zone)
+                if found is not None:
+                    return found
+        return None
 
     def query(self, text: str | None = None) -> Any:
         """A relation of DuckDB: of a query of this database, or the result."""

@@ -43,7 +43,7 @@ def file_table(location: Location, stream: Stream, calls: dict[str, EvaluatedCal
     location.check_files()
     read = file_read(stream, str(location.path), file_kind(location), location.options)
     scan = scanned(read, calls, zone)
-    return LocalTable(scan, scan.types, _is_large(size_of([str(location.path)])))
+    return LocalTable(scan, scan.types, _is_large(size_of([str(location.path)])), read)
 
 
 def _is_large(size: DataSize) -> bool:
@@ -76,4 +76,4 @@ def fitted_table(table: LocalTable, stream: Stream, calls: dict[str, EvaluatedCa
     else:
         name = f"neelc_rows_of_{stream.name}"
         scan = DataScan(f"SELECT {items} FROM {quoted(name)}", types, {name: table.data})
-    return LocalTable(scan, types, table.is_large)
+    return LocalTable(scan, types, table.is_large, table.read)

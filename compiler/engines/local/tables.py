@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neelc.engines.local.program import Types
+from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
 from neelc.source import Source, Span
 
@@ -20,11 +21,13 @@ MANY_BYTES = 16 * 2**20
 @dataclass(frozen=True)
 class LocalTable:
     """The rows of a stream and the types of its columns. `data` is what DuckDB can scan, with the types that
-    DuckDB has for these, or a `DataScan`. `is_large`: there are many rows, or may be."""
+    DuckDB has for these, or a `DataScan`; of files, `read` says how they are read. `is_large`: there are many
+    rows, or may be."""
 
     data: Any
     types: Types
     is_large: bool = False
+    read: Read | None = None
 
 
 @dataclass(frozen=True)
