@@ -61,6 +61,7 @@ from neelc.scalar.duckdb.pieces import (
     NameScope,
     UnspelledOperation,
     aggregate_of,
+    as_column,
     attempt,
     duck_type,
     quoted,
@@ -633,7 +634,7 @@ def _named_struct(arguments: list[Node], scope: NameScope) -> DuckText:
 
 
 def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
-    text = ", ".join(f"{quoted(name)} := {piece.text}" for name, piece in named)
+    text = ", ".join(f"{quoted(name)} := {as_column(piece)}" for name, piece in named)
     return DuckText(f"struct_pack({text})", Struct(tuple(StructField(written(n), p.type) for n, p in named)))
 
 
@@ -771,6 +772,7 @@ SPELLINGS: dict[type, Spell] = {
     exp.Bracket: _bracket,
     exp.Dot: _dot,
     exp.Anonymous: _call,
+    exp.Any: lambda node, scope: AGGREGATES["any"]([spell(node.this, scope)], "", scope),
     exp.Extract: _extract,
     exp.Like: _like("like"),
     exp.ILike: _like("ilike"),
