@@ -28,6 +28,7 @@ in_sessions = pytest.mark.parametrize(("zone", "is_told"), SESSIONS)
 
 # Where the reference has not Spark's value, and DuckDB has.
 KNOWN = {
+    "round(a.d)": "a DOUBLE of more than 200 digits stays what it is",
     "signum(a.d)": "the sign of an infinity is 1.0 or -1.0",
 }
 
@@ -51,7 +52,12 @@ def test_random_expressions_have_the_values_of_the_reference(seed: int) -> None:
 
 # Aggregates: over the elements of a list, and over rows.
 
-LAYOUT = MatchLayout("SECOND", str.lower, lambda reference, _: reference.name, lambda _, name: name)
+LAYOUT = MatchLayout("SECOND", str.lower, lambda reference, _: field_of(reference), lambda _, name: name)
+
+
+def field_of(reference: e.Expr) -> str:
+    assert isinstance(reference, e.Attribute | e.EventTime)
+    return reference.name
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from neelc.ir.names import bare, same, written
 from neelc.ir.types import (
@@ -99,7 +99,7 @@ class SparkCalls(Databricks):
             **{suffix: token.name for suffix, token in SUFFIXES.items()},
         }
 
-    class Parser(Databricks.Parser):
+    class Parser(Databricks.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
             name: parse
@@ -669,9 +669,9 @@ def _added(arguments: list[Node], scope: NameScope) -> DuckText:
     if length is None:
         raise UnspelledOperation(f"timestampadd of {unit.name}")
     time = spell(moment, scope)
-    make = {TIMESTAMP: "make_timestamptz", TIMESTAMP_NTZ: "make_timestamp"}.get(time.type)
-    if make is None:
+    if time.type not in (TIMESTAMP, TIMESTAMP_NTZ):
         raise UnspelledOperation(f"timestampadd to {time.type}")
+    make = "make_timestamptz" if time.type == TIMESTAMP else "make_timestamp"
     span = DuckText(f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})", BIGINT)
     text = attempt(lambda x, y: f"{make}(epoch_us({x.text}) + {y.text})", time, span)
     return DuckText(text, time.type)
