@@ -11,8 +11,10 @@ from typing import Any
 
 from expressions import COLUMNS, ROWS
 
+from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.names import bare
+from neelc.ir.node import Node, map_children
 from neelc.runtime.values.times import UTC, Months, timestamp_text
 from neelc.runtime.values.types import text_of
 from neelc.scalar.type_of import value_type
@@ -27,6 +29,30 @@ AGGREGATES = [line[2:].partition(" => ")[::2] for line in LINES if line.startswi
 REFUSED_AGGREGATES = [line[3:] for line in LINES if line.startswith("@?")]
 FAILING = [line[2:] for line in LINES if line[0] == "!"]
 REFUSED = [line[2:] for line in LINES if line[0] == "?"]
+# Over rows, there is no order to take the first or last of.
+GROUPED = [ours for ours, _ in AGGREGATES if not ours.startswith(("first", "last"))]
+
+TEXTS = [
+    "it's", '"', "a\\b", "\\", "\\'", "' OR '1' = '1", "'; DROP TABLE x; --", "/* */", "new\nline\r\t",
+    "\0", "\x0012", "\x1a", "\x7f\x85", "\u2028", "${env:HOME}", "$\\{env:HOME}", "\\${env:HOME}",
+    "${spark.app.name}", ":param", "?", "{{x}}", "%_", "\\%\\_", "\\u0041", "\\101",
+    "Grüße", "😀", "`", "", " ",
+]  # fmt: skip
+NAMES = [
+    "a` FROM x; --", "`", "``", "Price", "unit price", "a.b", "1st", "_1", "é", "it's", "\\", "${env:HOME}",
+    "${spark.app.name}", "--", "/*", "new\nline", ":p", "*", "😀",
+]  # fmt: skip
+
+
+def over_rows(node: e.Expr) -> e.Expr:
+    """The aggregates of a list as ones over the rows of a table."""
+
+    def change(part: Node) -> Node:
+        return part.base if isinstance(part, e.EveryElement) else map_children(part, change)
+
+    found = change(node)
+    assert isinstance(found, e.Expr)
+    return found
 
 
 def spark_type(type: t.DataType) -> str:

@@ -54,8 +54,7 @@ def stand_in(place: int, piece: DuckText, is_number: bool = False) -> Typed:
     as many digits as it shows, unless it is cast; where a number must be written down, it may be cast."""
     if piece.days:
         return Interval((IntervalPart("1", "DAY"),)), piece.type
-    is_constant = isinstance(piece.value, int | str) and (is_number or not piece.is_cast)
-    if is_constant:
+    if isinstance(piece.value, int | str) and (is_number or not piece.is_cast):
         return Literal(piece.value, piece.type), piece.type
     return Attribute(Variable("x"), f"x{place}", piece.type), piece.type
 

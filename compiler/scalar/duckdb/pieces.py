@@ -120,9 +120,9 @@ def sortable(piece: DuckText) -> str:
                 parts.append(f"n{place} := {inner.text} IS NOT NULL, x{place} := {sortable(inner)}")
             return f"CASE WHEN {piece.text} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
         case Array(element):
-            one = unused("e", piece.text)
-            pair = f"struct_pack(n := {one} IS NOT NULL, x := {sortable(DuckText(one, element))})"
-            return f"list_transform({piece.text}, lambda {one}: {pair})"
+            name = unused("e", piece.text)
+            pair = f"struct_pack(n := {name} IS NOT NULL, x := {sortable(DuckText(name, element))})"
+            return f"list_transform({piece.text}, lambda {name}: {pair})"
     return piece.text
 
 
@@ -145,7 +145,7 @@ class EvaluatedCall:
     operation: str
     operands: tuple[DataType, ...]
     type: DataType
-    constants: tuple[tuple[int, object], ...] = ()
+    constants: tuple[tuple[int, Any], ...] = ()
 
 
 Columns = Mapping[str, Mapping[str, DataType]]

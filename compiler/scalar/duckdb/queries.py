@@ -209,10 +209,10 @@ class _Frame:
                 for relation in source.columns:
                     yield from _star(source.columns, relation)
             elif isinstance(one, exp.Column) and isinstance(one.this, exp.Star):
-                relation = next((name for name in source.columns if name.lower() == one.table.lower()), None)
-                if relation is None:
+                known = next((name for name in source.columns if name.lower() == one.table.lower()), None)
+                if known is None:
                     raise UnspelledOperation(one.sql(dialect=SparkCalls))
-                yield from _star(source.columns, relation)
+                yield from _star(source.columns, known)
             else:
                 inner = one.this if isinstance(one, exp.Alias) else one
                 yield one.alias_or_name or _name(inner), spell(inner, scope)

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from neelc.ir.names import bare, same, written
 from neelc.ir.types import (
@@ -61,6 +61,7 @@ from neelc.scalar.duckdb.pieces import (
     NameScope,
     UnspelledOperation,
     aggregate_of,
+    as_column,
     attempt,
     duck_type,
     quoted,
@@ -98,7 +99,7 @@ class SparkCalls(Databricks):
             **{suffix: token.name for suffix, token in SUFFIXES.items()},
         }
 
-    class Parser(Databricks.Parser):
+    class Parser(Databricks.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
             name: parse
@@ -633,7 +634,7 @@ def _named_struct(arguments: list[Node], scope: NameScope) -> DuckText:
 
 
 def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
-    text = ", ".join(f"{quoted(name)} := {piece.text}" for name, piece in named)
+    text = ", ".join(f"{quoted(name)} := {as_column(piece)}" for name, piece in named)
     return DuckText(f"struct_pack({text})", Struct(tuple(StructField(written(n), p.type) for n, p in named)))
 
 
@@ -668,9 +669,9 @@ def _added(arguments: list[Node], scope: NameScope) -> DuckText:
     if length is None:
         raise UnspelledOperation(f"timestampadd of {unit.name}")
     time = spell(moment, scope)
-    make = {TIMESTAMP: "make_timestamptz", TIMESTAMP_NTZ: "make_timestamp"}.get(time.type)
-    if make is None:
+    if time.type not in (TIMESTAMP, TIMESTAMP_NTZ):
         raise UnspelledOperation(f"timestampadd to {time.type}")
+    make = "make_timestamptz" if time.type == TIMESTAMP else "make_timestamp"
     span = DuckText(f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})", BIGINT)
     text = attempt(lambda x, y: f"{make}(epoch_us({x.text}) + {y.text})", time, span)
     return DuckText(text, time.type)
@@ -771,6 +772,7 @@ SPELLINGS: dict[type, Spell] = {
     exp.Bracket: _bracket,
     exp.Dot: _dot,
     exp.Anonymous: _call,
+    exp.Any: lambda node, scope: AGGREGATES["any"]([spell(node.this, scope)], "", scope),
     exp.Extract: _extract,
     exp.Like: _like("like"),
     exp.ILike: _like("ilike"),

@@ -144,8 +144,8 @@ def _trimmed(name: str) -> SpellText:
 def _substring(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
     """From a place on that is counted from the start, as long as is written down."""
     value, *numbers = pieces
-    given = [one.value for one in numbers]
-    if type != STRING or not all(isinstance(one, int) for one in given):
+    given = [one.value for one in numbers if isinstance(one.value, int)]
+    if type != STRING or len(given) < len(numbers):
         return None
     first, *length = given
     if first < 1 or (length and not 0 <= length[0] < 2**31):
