@@ -18,6 +18,7 @@ import pyarrow as pa
 from expressions import COLUMNS, ROWS
 from like_spark import same
 
+from neelc.engines.local.functions import arrow_type, reader_of, register, values_of, writer_of
 from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.names import written
@@ -25,7 +26,6 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.values.times import UTC, Months, in_zone
 from neelc.runtime.values.types import single
-from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, register, values_of, writer_of
 from neelc.scalar.duckdb.pieces import (
     DuckText,
     EvaluatedCall,

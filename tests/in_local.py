@@ -9,13 +9,13 @@ from on_spark import Asking, Question, Refusal, compiled
 
 from neelc.api.local_frame import LocalFrame
 from neelc.engines.local.execution import LocalEngine
+from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.engines.local.plan import local_program
 from neelc.engines.local.tables import LocalTable
 from neelc.engines.spark.relations import Relations
 from neelc.ir.algebra import Algebra
 from neelc.ir.program import Column, Stream
 from neelc.runtime.reference import Result
-from neelc.scalar.duckdb.evaluated import arrow_type, writer_of
 
 
 def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:

@@ -13,7 +13,6 @@ from collections import Counter
 from random import Random
 
 from answers import answer as answer_of
-from answers import comparable
 from fuzz_runner import findings_of, fuzz_parser, outcome, seen_table
 from generate.network_agents import AGENTS
 from generate.networks import networks
@@ -34,8 +33,9 @@ from neelc.runtime.reference import run
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.snapshots import differences
+from neelc.runtime.values.order import comparable
 from neelc.source import Source
-from neelc.syntax.formatter import format_script
+from neelc.syntax.printer import format_script
 from neelc.tools.cases.streaming.rows import as_bag
 
 STREAMS = 2
@@ -83,7 +83,7 @@ def check_rows(number: int, seen: Counter[str]) -> list[str]:
         seen[f"not compared: {type(error).__name__}"] += 1
         return []
     lets = (Let("t", Read("t")), *row_relations(plan, "t", "result", {"t"}))
-    stream = Stream("t", query.columns, None)
+    stream = Stream("t", query.columns, "t")
     found = as_bag(result_over(Relations(lets), {"t": table_of(stream, table)}, query.output))
     seen["pairs"] += 1
     seen["with rows"] += bool(expected)

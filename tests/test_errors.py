@@ -42,7 +42,7 @@ WITHOUT_CASE = {
     "NEEL5090": "the message has its place and the record; tests/spark/test_stream.py has some.",
     "NEEL5091": "the message says what has changed, and the ways out; tests/cli/test_stream.py has some.",
     "NEEL5071": "MATCH_RECOGNIZE orders rows by it; tests/spark/test_row_streams_on_spark.py has one.",
-    "NEEL5101": "it is the message of Spark, or of DuckDB, in a line; on a worker, with the part and the key.",
+    "NEEL5101": "it is the message of Spark or DuckDB in one line; on a worker, with the part and the key.",
     "NEEL5102": "the message tells which, and what to do; tests/spark/test_ship.py has some.",
     "NEEL5103": "the message tells which, and what to do; tests/spark/test_ship.py has some.",
     "NEEL6131": "in Python, where a stream is a path of Parquet files; `neelc run` has a note instead.",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -42,7 +41,7 @@ def found(data: Any, **settings: Any) -> list[tuple[object, ...]]:
     [
         lambda rows: rows,
         pa.Table.from_pylist,
-        pd.DataFrame,
+        lambda rows: pa.Table.from_pylist(rows).to_pandas(),
         lambda rows: (
             duckdb.sql("SELECT * FROM rows", rows=pa.Table.from_pylist(rows))
             if False
@@ -108,7 +107,8 @@ PAIRS = "PATTERN SEQ(A a, A b) WHERE [id] WITHIN 2 MINUTES RETURN a.id, b.ts, b.
 
 
 def pairs(rows: int = 200, **settings: Any) -> neelc.LocalFrame:
-    return neelc.local(**settings).sql(PAIRS, S=neelc.stream(events(rows), type="kind"))
+    found: neelc.LocalFrame = neelc.local(**settings).sql(PAIRS, S=neelc.stream(events(rows), type="kind"))
+    return found
 
 
 def test_forms_of_a_result() -> None:

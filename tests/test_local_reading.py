@@ -22,11 +22,14 @@ import pytest
 
 from neelc.catalog.inputs import Location
 from neelc.engines.local.data_files import data_files
-from neelc.engines.local.execution import LocalTable, executed
+from neelc.engines.local.execution import LocalEngine
+from neelc.engines.local.functions import reader_of
 from neelc.engines.local.given import as_local_table
+from neelc.engines.local.plan import local_program
 from neelc.engines.local.reading import DataSize, read_failure, scanned, size_of
+from neelc.engines.local.tables import LocalTable
 from neelc.engines.spark.compiled import stream_read
-from neelc.engines.spark.relations import Let, Read, Relations, Union
+from neelc.engines.spark.relations import Let, Read, Relations
 from neelc.errors import NeelError
 from neelc.ir.program import Column, Stream
 from neelc.ir.script import Property
@@ -51,8 +54,7 @@ from neelc.ir.types import (
     StructField,
 )
 from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.evaluated import reader_of
-from neelc.scalar.duckdb.pieces import UnspelledOperation
+from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
 from neelc.source import Source, Span
 
 Rows = list[tuple[object, ...]]
@@ -68,20 +70,25 @@ def stream(path: Path, types: Mapping[str, DataType], options: Mapping[str, str]
 def local_rows(
     read: Read, tables: Mapping[str, LocalTable] | None = None
 ) -> tuple[Rows, Mapping[str, DataType]]:
-    found = executed(Relations((Let("s", read),)), tables or {}, ZONE)
+    calls: dict[str, EvaluatedCall] = {}
+    table = (tables or {}).get(read.stream)
+    if table is None:
+        scan = scanned(read, calls, ZONE)
+        table = LocalTable(scan, scan.types, read=read)
+    program = local_program(Relations((Let("s", read),)), {read.stream: table.types}, calls)
     try:
-        rows = found.arrow()
+        rows = LocalEngine(ZONE, 1).run(program, {read.stream: table}).query().to_arrow_table()
     except duckdb.Error as error:
-        failure = read_failure(read, error, found.types, ZONE)
+        failure = read_failure(read, error, table.types, ZONE)
         if failure is None:
             raise
         raise failure from None
-    readers = [reader_of(type) for type in found.types.values()]
+    readers = [reader_of(type) for type in table.types.values()]
     columns = [
         [None if one is None else reader(one) for one in column.to_pylist()]
         for reader, column in zip(readers, rows.columns, strict=True)
     ]
-    return list(zip(*columns, strict=True)), found.types
+    return list(zip(*columns, strict=True)), table.types
 
 
 def outcome(compute: Any) -> object:
@@ -387,14 +394,6 @@ def test_random_json_values_are_those_of_the_reference(name: str, tmp_path: Path
             continue  # the reference's reader takes its elements for pairs
         path.write_text(f'{{"{name}": {value}, "other": 1}}\n')
         agree(path, {name: JSON_TYPES[name], "other": INT}, kind="json")
-
-
-def test_a_stream_that_is_read_twice(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    path.write_text('{"i": 1, "s": 1.50}\n')
-    reads = [stream_read(stream(path, types, {}, "json")) for types in ({"i": INT}, {"s": STRING})]
-    lets = Relations((Let("one", reads[0]), Let("two", reads[1]), Let("all", Union(("two", "two")))))
-    assert executed(lets, {}).arrow().to_pylist() == [{"s": "1.50"}] * 2
 
 
 def test_options_of_json_are_refused_by_name(tmp_path: Path) -> None:

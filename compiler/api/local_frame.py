@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import NeelRunError, explain_failure
 from neelc.engines.local.execution import LocalRun
+from neelc.engines.local.functions import reader_of
 from neelc.engines.local.pool import LocalWorkerFailure
 from neelc.engines.local.program import Types
 from neelc.engines.local.tasks import BATCH
@@ -19,7 +20,6 @@ from neelc.errors import NeelError
 from neelc.files import CallError, whole_file
 from neelc.ir.program import Column
 from neelc.ir.types import DAY_INTERVAL
-from neelc.scalar.duckdb.evaluated import reader_of
 from neelc.scalar.duckdb.pieces import quoted
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ class LocalFrame:
 
     def pl(self) -> Any:
         """The rows as a DataFrame of polars, which must be installed."""
-        import polars
+        from importlib import import_module
 
-        return polars.from_arrow(self.arrow())
+        return import_module("polars").from_arrow(self.arrow())
 
     def duckdb(self) -> Any:
         """The rows as a relation of DuckDB, for more SQL."""
@@ -161,7 +161,7 @@ class LocalFrame:
         .jsonl or .arrow. Gives their number."""
         target = Path(path)
         kind = format or WRITTEN.get(target.suffix.lower())
-        if kind not in WRITTEN.values():
+        if kind is None or kind not in WRITTEN.values():
             known = ", ".join(dict.fromkeys(WRITTEN.values()))
             raise ValueError(f"write {path}: say the format: {known}")
         if target.exists() and not overwrite:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from neelc.engines.local.functions import arrow_type, reader_of, writer_of
 from neelc.engines.local.pool import WorkerPool
 from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, UserCalls
 from neelc.engines.local.reading import read_failure
@@ -32,7 +33,6 @@ from neelc.engines.local.tasks import (
 from neelc.errors import NeelError
 from neelc.ir.expressions import Function
 from neelc.runtime.user_functions import called, needed
-from neelc.scalar.duckdb.evaluated import arrow_type, reader_of, writer_of
 from neelc.scalar.duckdb.pieces import quoted
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset
 
+from neelc.engines.local.functions import arrow_type
 from neelc.engines.local.program import Types
 from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.ir.names import written
@@ -34,7 +35,6 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
-from neelc.scalar.duckdb.evaluated import arrow_type
 from neelc.scalar.duckdb.pieces import duck_type, quoted
 
 _SIMPLE: dict[str, DataType] = {

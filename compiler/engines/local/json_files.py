@@ -19,6 +19,7 @@ import pyarrow as pa
 from neelc.catalog.readers.text import TypeMismatch, from_value, position, read_json, shortened
 from neelc.engines.local.csv_files import BYTE_ORDER_MARK, HEAD, check_harmless, chunks_of
 from neelc.engines.local.data_files import DataFile, as_pattern
+from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.engines.local.program import Types
 from neelc.engines.local.tables import DataScan, DuckFunction
 from neelc.errors import NeelError
@@ -42,7 +43,6 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.evaluated import arrow_type, writer_of
 from neelc.scalar.duckdb.pieces import EvaluatedCall, NameScope, duck_type, quoted, text_literal
 from neelc.scalar.duckdb.spelling import spelled
 from neelc.source import Source

@@ -16,12 +16,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from neelc.engines.local.functions import arrow_type, register
 from neelc.engines.local.program import KernelRun, Types
 from neelc.engines.runners import RUNNERS
 from neelc.ir.expressions import Function
 from neelc.ir.types import DAY_INTERVAL
 from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.evaluated import arrow_type, register
 from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted, text_literal
 
 BATCH = 100_000

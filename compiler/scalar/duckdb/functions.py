@@ -63,7 +63,9 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     arguments = as_typed(pieces, found.arguments, scope)
     native = NATIVE.get(name)
     spelled = None if native is None else native(arguments, type, scope)
-    return evaluated(name, arguments, type, scope) if spelled is None else DuckText(spelled, type)
+    if spelled is None:
+        return evaluated(name, arguments, type, scope)
+    return DuckText(spelled, type, lowered=arguments[0].text if name in ("lower", "lcase") else "")
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:

@@ -88,7 +88,7 @@ def comparison(sign: str, left: DuckText, right: DuckText, scope: NameScope) -> 
     one, other = cast_to(left, shared, scope), cast_to(right, shared, scope)
     if sign in ("<", "<=", ">", ">="):
         return DuckText(f"({sortable(one)} {sign} {sortable(other)})", BOOLEAN)
-    return DuckText(f"({one.text} {sign} {other.text})", BOOLEAN)
+    return DuckText(f"({one.beside(other)} {sign} {other.beside(one)})", BOOLEAN)
 
 
 def _operation(sign: str) -> Callable[[DuckText, DuckText], str]:
@@ -212,7 +212,7 @@ def interval(text: str) -> DuckText:
     """An interval constant.
 
     >>> interval("INTERVAL '1.5' SECOND").text, interval("INTERVAL '1-2' YEAR TO MONTH").text
-    ('CAST(1500000 AS BIGINT)', '14')
+    ('CAST(1500000 AS BIGINT)', 'CAST(14 AS INTEGER)')
     """
     found = _INTERVAL.match(text)
     parts = () if found is None else _PART.findall(found["parts"])

@@ -47,7 +47,7 @@ class DuckText:
     is NULL, or fails, and has none.
 
     `days`: the type is Spark's INTERVAL DAY, which has nothing smaller. Of an aggregate, `open` is the text
-    with HERE after each call."""
+    with HERE after each call. Of lower(x), `lowered` is x."""
 
     text: str
     type: DataType
@@ -55,6 +55,22 @@ class DuckText:
     is_cast: bool = False
     days: bool = False
     open: str = ""
+    lowered: str = ""
+
+    def beside(self, *constants: DuckText) -> str:
+        """The text where it is tested for being equal to constants. If these are of ASCII, DuckDB's own lower
+        is as good as Spark's: only İ is i for DuckDB, and not for Spark.
+
+        >>> from neelc.ir.types import STRING
+        >>> small = DuckText("CASE ... END", STRING, lowered="x")
+        >>> small.beside(DuckText("'a'", STRING, "a")), small.beside(DuckText("'i'", STRING, "i"))
+        ('lower(x)', "lower(replace(x, 'İ', '?'))")
+        """
+        values = [one.value for one in constants]
+        if not self.lowered or not all(isinstance(value, str) and value.isascii() for value in values):
+            return self.text
+        with_i = any("i" in str(value) for value in values)
+        return f"lower(replace({self.lowered}, 'İ', '?'))" if with_i else f"lower({self.lowered})"
 
     def followed(self, clause: str) -> DuckText:
         """An aggregate with FILTER or OVER.

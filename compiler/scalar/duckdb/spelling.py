@@ -152,7 +152,7 @@ def spelled(text: str, scope: NameScope) -> DuckText:
     >>> from neelc.ir.types import TIMESTAMP
     >>> scope = NameScope({"": {"ts": TIMESTAMP, "x": INT}})
     >>> print(spelled("unix_micros(ts) DIV 10L", scope).text)
-    TRY((epoch_us("ts") // CAST(10 AS BIGINT)))
+    (epoch_us("ts") // CAST(10 AS BIGINT))
     """
     return spell(parsed(text), scope)
 
@@ -380,6 +380,11 @@ def _if(node: Node, scope: NameScope) -> DuckText:
 
 def _case(node: Node, scope: NameScope) -> DuckText:
     subject = node.this
+    if subject is not None:
+        operand, tests = spell(subject, scope), _all([one.this for one in node.args["ifs"]], scope)
+        if all(test.value is not None and test.type == operand.type == STRING for test in tests):
+            results = [one.args["true"] for one in node.args["ifs"]]
+            return chosen(operand.beside(*tests), tests, results, node.args.get("default"), scope)
     branches = [
         (exp.EQ(this=subject, expression=one.this) if subject is not None else one.this, one.args["true"])
         for one in node.args["ifs"]
@@ -390,14 +395,21 @@ def _case(node: Node, scope: NameScope) -> DuckText:
 def conditional(branches: Sequence[tuple[Node, Node]], last: Node | None, scope: NameScope) -> DuckText:
     """CASE: its results have a type in common."""
     tests = [cast_to(spell(test, scope), BOOLEAN, scope) for test, _ in branches]
-    results = [spell(result, scope) for _, result in branches]
+    return chosen("", tests, [result for _, result in branches], last, scope)
+
+
+def chosen(
+    subject: str, tests: Sequence[DuckText], given: Sequence[Node], last: Node | None, scope: NameScope
+) -> DuckText:
+    """CASE, of a subject that is compared with the tests, or without one."""
+    results = [spell(result, scope) for result in given]
     results += [] if last is None else [spell(last, scope)]
     cast, shared = common_pieces(results, scope)
     whens = "".join(
         f" WHEN {test.text} THEN {result.text}" for test, result in zip(tests, cast, strict=False)
     )
     otherwise = "" if last is None else f" ELSE {cast[-1].text}"
-    return DuckText(f"CASE{whens}{otherwise} END", shared)
+    return DuckText(f"CASE{subject and f' {subject}'}{whens}{otherwise} END", shared)
 
 
 def _between(node: Node, scope: NameScope) -> DuckText:
@@ -414,7 +426,7 @@ def _in(node: Node, scope: NameScope) -> DuckText:
         first, second = common_pieces([operand, DuckText(quoted(inner[0]), inner[1])], scope)[0]
         return DuckText(f"({first.text} IN (SELECT {second.text} FROM ({text})))", BOOLEAN)
     operand, *items = common_pieces(_all([node.this, *node.expressions], scope), scope)[0]
-    return DuckText(f"({operand.text} IN ({', '.join(item.text for item in items)}))", BOOLEAN)
+    return DuckText(f"({operand.beside(*items)} IN ({', '.join(item.text for item in items)}))", BOOLEAN)
 
 
 def _nested(node: Node, scope: NameScope) -> tuple[str, Mapping[str, DataType]]:
