@@ -212,7 +212,7 @@ def interval(text: str) -> DuckText:
     """An interval constant.
 
     >>> interval("INTERVAL '1.5' SECOND").text, interval("INTERVAL '1-2' YEAR TO MONTH").text
-    ('CAST(1500000 AS BIGINT)', '14')
+    ('CAST(1500000 AS BIGINT)', 'CAST(14 AS INTEGER)')
     """
     found = _INTERVAL.match(text)
     parts = () if found is None else _PART.findall(found["parts"])

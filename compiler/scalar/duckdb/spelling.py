@@ -152,7 +152,7 @@ def spelled(text: str, scope: NameScope) -> DuckText:
     >>> from neelc.ir.types import TIMESTAMP
     >>> scope = NameScope({"": {"ts": TIMESTAMP, "x": INT}})
     >>> print(spelled("unix_micros(ts) DIV 10L", scope).text)
-    TRY((epoch_us("ts") // CAST(10 AS BIGINT)))
+    (epoch_us("ts") // CAST(10 AS BIGINT))
     """
     return spell(parsed(text), scope)
 
