@@ -251,7 +251,8 @@ def _of_text(value: str, target: DataType, slow: str, scope: NameScope) -> str |
     if target == BINARY:
         return f"encode({value})"
     if target == DATE:
-        return _read_by_form(value, [(_DATE, read)], slow)
+        first = f"TRY_CAST(left({value}, 10) AS DATE)"  # what follows a date does not matter
+        return _read_by_form(value, [(f"{_DATE}([ T].*)?", first)], slow)
     clock = f"TRY_CAST({value} AS TIMESTAMP)"
     if target == TIMESTAMP_NTZ:
         return _read_by_form(value, [(f"{_DATE}[ T]{_CLOCK}", clock)], slow)

@@ -438,6 +438,8 @@ def _element_at(pieces: Pieces, scope: NameScope) -> DuckText:
     base, key = pieces
     if isinstance(base.type, Map):
         return _item(pieces, scope)
+    if base.type == VOID:
+        return DuckText("NULL", VOID)
     place = key.text if isinstance(key.value, int) and key.value else f"nullif({key.text}, 0)"
     return DuckText(f"list_extract({base.text}, {place})", _element(base, "an element"))
 
