@@ -26,7 +26,7 @@ from neelc.ir.types import (
 )
 from neelc.runtime.values.types import cast as computed
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import NULL, DuckText, NameScope, duck_type, quoted, text_literal, unused
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, quoted, text_literal, unused
 from neelc.scalar.duckdb.times import clock_of, constant_time, floored, instant_of, of_seconds
 from neelc.scalar.type_of import value_type
 
@@ -42,10 +42,7 @@ def cast_to(operand: DuckText, target: DataType, scope: NameScope, strict: bool 
     if source == target:
         return operand
     if source == VOID:  # NULL, or a failure
-        to = duck_type(target)
-        if operand.text == NULL:
-            return DuckText(f"CAST(NULL AS {to})", target)
-        return DuckText(f"CASE WHEN {operand.text} IS NULL THEN CAST(NULL AS {to}) END", target)
+        return DuckText(f"CAST({operand.text} AS {duck_type(target)})", target)
     found = _constant(operand, target, scope) or _cast(operand, target, scope)
     if not strict or _never_fails(source, target) or found.value is not None:
         return found
