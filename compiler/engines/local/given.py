@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset
 
 from neelc.engines.local.functions import arrow_type
 from neelc.engines.local.program import Types
@@ -152,10 +151,10 @@ def as_local_table(value: Any) -> LocalTable:
         case pa.RecordBatchReader():
             # A reader can be read once, and a plan may read a stream several times.
             return _table(value.read_all())
-        case pa.dataset.Dataset():
-            return _dataset(value)
         case list() | tuple():
             return _table(_of_rows(list(value)))
+    if kind in ("pyarrow.FileSystemDataset", "pyarrow.InMemoryDataset", "pyarrow.UnionDataset"):
+        return _dataset(value)
     if kind == "pandas.DataFrame":
         return _table(pa.Table.from_pandas(value, preserve_index=False))
     if kind in ("polars.DataFrame", "polars.LazyFrame"):

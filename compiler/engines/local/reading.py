@@ -16,8 +16,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 
 from neelc.catalog.readers.text import common_type, read_csv, read_json
 from neelc.engines.local.csv_files import check_harmless, chunks_of, csv_format, csv_scan, whole_source
@@ -186,7 +184,9 @@ def _schema(file: DataFile, kind: str) -> _Schema:
     instants: set[str] = set()
     try:
         if kind == "parquet":
-            with pa.parquet.ParquetFile(file.path) as opened:
+            from pyarrow.parquet import ParquetFile  # only where there are such files: it loads much
+
+            with ParquetFile(file.path) as opened:
                 schema = opened.schema_arrow
                 leaves = (opened.schema.column(at) for at in range(len(opened.schema)))
                 instants = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
@@ -216,7 +216,9 @@ def _opened(files: Sequence[DataFile], kind: str) -> Any:
                 tables.append(reader.read_all())
         return pa.concat_tables(tables)
     paths = [str(file.path) for file in files]
-    return pa.dataset.dataset(paths, format="ipc" if kind == "arrow" else kind)
+    from pyarrow.dataset import dataset  # which loads pandas, too
+
+    return dataset(paths, format="ipc" if kind == "arrow" else kind)
 
 
 def _source_of(files: Sequence[DataFile], kind: str) -> tuple[str, dict[str, Any]]:
@@ -328,5 +330,7 @@ def _rows(path: Path) -> int | None:
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return None
-        return int(pa.parquet.read_metadata(path).num_rows)
+        from pyarrow.parquet import read_metadata
+
+        return int(read_metadata(path).num_rows)
     return None
