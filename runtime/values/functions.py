@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from neelc.runtime.values.order import extreme, order
-from neelc.runtime.values.scalars import EXACT, MICROSECOND, binary, later, quotient
+from neelc.runtime.values.scalars import MICROSECOND, binary, later, quotient
 from neelc.runtime.values.times import UTC, Months, clock, instant, shown, timestamp_of, zoned
 from neelc.runtime.values.times import midnight as start_of
 from neelc.runtime.values.types import EPOCH, StructOf, ValueType, to_decimal, to_timestamp
@@ -27,11 +27,15 @@ def _absolute(value: object) -> object:
     return abs(value)  # type: ignore[arg-type]
 
 
+WIDE = decimal.Context(prec=1000, Emax=10**6, Emin=-(10**6))
+"""For all digits of a DOUBLE, and the places behind them that it may be rounded to."""
+
+
 def _rounded(mode: str, value: object, places: int) -> decimal.Decimal:
     exact = to_decimal(value)
     if -places > exact.adjusted() + 2:  # so far left of its first digit that nothing remains
         exact, places = (exact if mode != decimal.ROUND_HALF_UP else decimal.Decimal(0)), max(places, -80)
-    return exact.quantize(decimal.Decimal(1).scaleb(-places), mode, EXACT)
+    return exact.quantize(decimal.Decimal(1).scaleb(-places), mode, WIDE)
 
 
 def round_half_up(value: object, places: int = 0) -> object:
@@ -124,8 +128,8 @@ def sign(value: object) -> float:
     match value:
         case Months(count):
             return float((count > 0) - (count < 0))
-        case float() if value == 0 or math.isnan(value):
-            return value
+        case float():
+            return value if value == 0 or math.isnan(value) else math.copysign(1.0, value)
     zero = value - value  # type: ignore[operator]
     return float((value > zero) - (value < zero))
 
