@@ -26,6 +26,7 @@ CORPUS = [text for text, _ in AGREED] + FAILING
 SESSIONS = [("UTC", False), ("America/New_York", False), ("UTC", True), ("America/New_York", True)]
 in_sessions = pytest.mark.parametrize(("zone", "is_told"), SESSIONS)
 
+
 # Where the reference has not Spark's value, and DuckDB has.
 @lru_cache
 def of_corpus(zone: str) -> list[ExpectedValues]:

@@ -227,6 +227,16 @@ def test_an_agent_of_spark_is_refused() -> None:
         session.sql("SELECT * FROM same(Logins)", Logins=neelc.stream(LOGINS, type="kind", unit="s"))
 
 
+def test_what_runs_is_printed() -> None:
+    command = [sys.executable, "-m", "neelc", "compile", "hospital.neel", "--target", "duckdb"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HOSPITAL, timeout=60)
+    assert done.returncode == 0 and 'CREATE TEMP VIEW "result" AS' in done.stdout
+    refused = subprocess.run(
+        [*command, "--streaming"], capture_output=True, text=True, cwd=HOSPITAL, timeout=60
+    )
+    assert refused.returncode == 2 and "compile --streaming: for --target pyspark" in refused.stderr
+
+
 # The command line.
 
 

@@ -1,4 +1,4 @@
-"""`neelc compile`: a query as PySpark source, as a plan, or as Spark SQL."""
+"""`neelc compile`: a query as PySpark source, as a plan, as Spark SQL, or as what the local engine runs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from neelc.cli.output import check_target, put, scripts_of
 from neelc.files import CallError, read_source
 
 if TYPE_CHECKING:
+    from neelc.catalog.inputs import Inputs
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.ir.program import Program
+    from neelc.rows.bind.host import Describe
+    from neelc.source import Source
 
 DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
 function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
@@ -33,6 +36,7 @@ EXAMPLES = """examples:
   neelc compile hospital.neel -o hospital.py
   neelc compile hospital.neel --emit plan --strategy join
   neelc compile hospital.neel --streaming
+  neelc compile hospital.neel --target duckdb
   neelc compile rules/ -o rules.py
   echo 'PATTERN SEQ(A a, B b)' | neelc compile - --stream Trades=trades.csv,type=ticker
 """
@@ -40,6 +44,7 @@ EXAMPLES = """examples:
 WAY_OUT = "neelc run --engine reference runs it, on small data"
 
 EMITTED = ("python", "plan", "json", "sql")
+TARGETS = ("pyspark", "duckdb")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +54,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=EMITTED,
         default="python",
         help="PySpark source, the physical plan as text or as JSON, or Spark SQL (python)",
+    )
+    parser.add_argument(
+        "--target",
+        choices=TARGETS,
+        default="pyspark",
+        help="what runs it: Spark, or the local engine's DuckDB and kernels, as text to read (pyspark)",
     )
     parser.add_argument(
         "--query",
@@ -79,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
     from neelc.cli.options import bound, chosen, located, print_warnings, refuse_unused, statistics_of
     from neelc.pipeline import compile_query, write_sql
 
-    inputs, program = bound(source, options)
+    is_local = options.target == "duckdb"
+    inputs, program = bound(source, options, _describing_locally if is_local else None)
     if len(options.query) > 1:
         raise CallError(f"compile --query: one query of a script, here are {len(options.query)}; --all")
     (at,) = chosen(program, options.query, "compile")
@@ -94,11 +106,39 @@ def run(options: argparse.Namespace) -> int:
     try:
         how = replace(options_in(options), streaming=options.streaming, buckets=options.buckets)
         compiled = compile_query(found, at, source, how, statistics, None if options.streaming else WAY_OUT)
-        is_sql = options.emit == "sql"
-        text = write_sql(compiled, found, at, source) if is_sql else _emitted(compiled, options.emit)
+        if is_local:
+            text = _local_text(compiled, found, at, source)
+        elif options.emit == "sql":
+            text = write_sql(compiled, found, at, source)
+        else:
+            text = _emitted(compiled, options.emit)
     finally:
         print_warnings(program, source)  # of a query that cannot be compiled, too
     return _write(text, options)
+
+
+def _describing_locally(_: Inputs) -> Describe:
+    from neelc.api.local import describing_locally
+
+    return describing_locally
+
+
+def _local_text(compiled: CompiledScript, program: Program, at: int, source: Source) -> str:
+    """What the local engine runs."""
+    from neelc.api.local import unspelled
+    from neelc.api.streams import streams_read
+    from neelc.engines.local.plan import local_program
+    from neelc.engines.local.source import program_text
+    from neelc.scalar.duckdb.pieces import UnspelledOperation
+
+    streams = {
+        name: {column.name: column.type for column in stream.own_columns}
+        for name, stream in streams_read(program, [at]).items()
+    }
+    try:
+        return program_text(local_program(compiled.relations, streams))
+    except UnspelledOperation as error:
+        raise unspelled(error, program, at, source) from None
 
 
 def _compiled_rules(options: argparse.Namespace) -> int:
@@ -106,6 +146,8 @@ def _compiled_rules(options: argparse.Namespace) -> int:
     from neelc.cli.rules import explicable_rules, print_left_out
 
     refuse_for_rules(options, "strategy")
+    if options.target != "pyspark":
+        raise CallError(f"compile --target {options.target}: for one query, not for rules")
     if options.emit == "sql":
         raise CallError("compile --emit sql: for one query, not for rules")
     if options.buckets is not None and (options.buckets < 1 or not options.streaming):
@@ -119,6 +161,9 @@ def _refuse_settings(program: Program, place: int, options: argparse.Namespace) 
     """Settings are for PATTERN queries, and MATCH_RECOGNIZE is not SQL for Spark."""
     if options.buckets is not None and (options.buckets < 1 or not options.streaming):
         raise CallError("compile --buckets: a number of at least 1, for --streaming")
+    if options.target == "duckdb" and (options.streaming or options.emit != "python"):
+        wrong = "--streaming" if options.streaming else f"--emit {options.emit}"
+        raise CallError(f"compile {wrong}: for --target pyspark")
     if options.streaming and options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise CallError(f"compile --strategy {options.strategy}: with --streaming, the kernel runs")
     from neelc.ir.bound_rows import HostQuery

@@ -67,9 +67,17 @@ def local_program(
     writer = _ProgramWriter(streams, dict(calls or {}))
     for let in in_exact_order(relations.lets):
         writer.add(let)
-    return LocalProgram(
-        tuple(writer.steps), writer.types, tuple(writer.calls.values()), relations.lets[-1].name
-    )
+    called = {name for step in writer.steps for name in re.findall(r"\bneelc_\d+\b", _text(step))}
+    used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
+    return LocalProgram(tuple(writer.steps), writer.types, used, relations.lets[-1].name)
+
+
+def _text(step: LocalStep) -> str:
+    """What DuckDB is given of a step."""
+    match step:
+        case LocalView(text=text) | KernelRun(order=text):
+            return text
+    return ""
 
 
 def spelled_host(
