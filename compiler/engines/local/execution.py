@@ -24,7 +24,6 @@ from neelc.engines.local.tasks import (
     arrow_schema,
     connected,
     found,
-    give_functions,
     store,
     stored_table,
     view_text,
@@ -76,7 +75,7 @@ class LocalRun:
         self.engine, self.program, self.tables, self.functions = engine, program, tables, functions
         self.scratch = Path(tempfile.mkdtemp(prefix="neelc-"))
         weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
-        self.settings = LocalSettings(engine.zone, memory=engine.memory, scratch=str(self.scratch))
+        self.settings = LocalSettings(engine.zone, memory=engine.memory)
         self.views: dict[str, str] = {}
         self.held: dict[str, pa.Table] = {}
         self.stored: dict[str, str] = {}
@@ -87,7 +86,7 @@ class LocalRun:
         """The database, in which all kernels have run. What is behind the last one runs when its rows are
         read."""
         if self._connection is None:
-            self._connection = connected(self.settings)
+            self._connection = connected(self.settings, self.program.calls)
             try:
                 self._run()
             except BaseException:
@@ -96,7 +95,6 @@ class LocalRun:
         return self._connection
 
     def _run(self) -> None:
-        give_functions(self._connection, self.program.calls, self.engine.zone)
         for step in self.program.steps:
             match step:
                 case StreamTable(name, stream):

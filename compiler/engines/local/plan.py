@@ -67,7 +67,7 @@ def local_program(
     writer = _ProgramWriter(streams, dict(calls or {}))
     for let in in_exact_order(relations.lets):
         writer.add(let)
-    called = {name for step in writer.steps for name in re.findall(r"\bneelc_\d+\b", _text(step))}
+    called = {name for step in writer.steps for name in re.findall(r"\bneelc_\w+", _text(step))}
     used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
     return LocalProgram(tuple(writer.steps), writer.types, used, relations.lets[-1].name)
 

@@ -6,11 +6,15 @@ only.
 
 from __future__ import annotations
 
+import atexit
 import importlib
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -30,34 +34,53 @@ BATCH = 100_000
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """How DuckDB runs: the time zone of the session, its threads, how much memory it may take, and where it
-    puts what does not fit. What is None, DuckDB decides."""
+    """How DuckDB runs: the time zone of the session, its threads, and how much memory it may take. What is
+    None, DuckDB decides."""
 
     zone: str = "UTC"
     threads: int | None = None
     memory: int | None = None
-    scratch: str | None = None
 
 
-def connected(settings: LocalSettings) -> Any:
-    """A database in memory."""
-    connection = duckdb.connect()
-    connection.execute(f"SET TimeZone = {text_literal(settings.zone)}")
-    connection.execute("SET enable_progress_bar = false")  # it would stand among the rows
-    # Files are read where the query says; nothing is fetched.
-    connection.execute("SET autoinstall_known_extensions = false")
-    if settings.threads is not None:
-        connection.execute(f"SET threads = {settings.threads}")
-    if settings.memory is not None:
-        connection.execute(f"SET memory_limit = '{settings.memory}B'")
-    if settings.scratch is not None:
-        connection.execute(f"SET temp_directory = {text_literal(settings.scratch)}")
-    return connection
+class _Database:
+    """A database in memory, for all that has the same settings: to make one takes longer than a small query.
+    Connections to it have views of their own, and its functions in common."""
+
+    def __init__(self, settings: LocalSettings) -> None:
+        self.settings = settings
+        self.base = duckdb.connect()
+        self.functions: set[str] = set()
+        self.lock = Lock()
+        scratch = tempfile.mkdtemp(prefix="neelc-")
+        atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+        atexit.register(self.base.close)
+        self.base.execute("SET autoinstall_known_extensions = false")  # nothing is fetched
+        self.base.execute(f"SET temp_directory = {text_literal(scratch)}")
+        if settings.threads is not None:
+            self.base.execute(f"SET threads = {settings.threads}")
+        if settings.memory is not None:
+            self.base.execute(f"SET memory_limit = '{settings.memory}B'")
+
+    def connection(self, calls: Iterable[EvaluatedCall]) -> Any:
+        """A connection that knows functions of the runtime."""
+        with self.lock:
+            new = [call for call in calls if call.name not in self.functions]
+            register(self.base, new, partial(in_zone, self.settings.zone))
+            self.functions.update(call.name for call in new)
+        connection = self.base.cursor()
+        connection.execute(f"SET TimeZone = {text_literal(self.settings.zone)}")
+        connection.execute("SET enable_progress_bar = false")  # it would stand among the rows
+        return connection
 
 
-def give_functions(connection: Any, calls: Iterable[EvaluatedCall], zone: str) -> None:
-    """The functions that the runtime computes, for the views of a connection."""
-    register(connection, calls, partial(in_zone, zone))
+@cache
+def _database(settings: LocalSettings) -> _Database:
+    return _Database(settings)
+
+
+def connected(settings: LocalSettings, calls: Iterable[EvaluatedCall]) -> Any:
+    """A connection to a database in memory, with the functions that its views call."""
+    return _database(settings).connection(calls)
 
 
 # Kernels.
@@ -82,13 +105,12 @@ class KernelTask:
 
 def run_task(task: KernelTask) -> int:
     """Run a task in a database of its own; gives the number of rows."""
-    connection = connected(task.settings)
+    connection = connected(task.settings, task.calls)
     held = []
     for name, path in task.stored:
         table = stored_table(path)
         held.append(table)
         connection.register(name, table)
-    give_functions(connection, task.calls, task.settings.zone)
     for name, text in task.views:
         connection.execute(view_text(name, text))
     rows = written(found(task, connection, {}), arrow_schema(task.run.gives), task.result)

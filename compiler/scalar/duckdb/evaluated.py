@@ -5,6 +5,7 @@ DuckDB calls a function for each (`neelc.engines.local.functions`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,8 +20,7 @@ def evaluated(
     fixed = tuple(enumerate(constants, len(operands)))
     types = tuple(piece.type for piece in operands)
     wanted = EvaluatedCall("", operation, types, type, fixed)
-    call = next((one for one in scope.calls.values() if replace(one, name="") == wanted), None)
-    if call is None:
-        call = replace(wanted, name=f"neelc_{len(scope.calls)}")
-        scope.calls[call.name] = call
-    return DuckText(f"{call.name}({', '.join(piece.text for piece in operands)})", type)
+    # By what it does, so that a function of a database means one thing.
+    name = f"neelc_{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
+    scope.calls.setdefault(name, replace(wanted, name=name))
+    return DuckText(f"{name}({', '.join(piece.text for piece in operands)})", type)
