@@ -74,7 +74,7 @@ def v_shape(scale: float) -> list[Row]:
     path = parquet(Recipe(round(V_ROWS * scale), tuple("ABCDEFGH"), keys, gap=10_000_000 // keys))
     session, frame = neelc.local(), read(path)
     on_spark = neelc.sql(frame.sparkSession, V, Events=frame)
-    sides = {
+    sides: dict[str, Callable[[], Any]] = {
         "local": lambda: discard(session.sql(V, Events=str(path))),
         "Spark": partial(execute, on_spark),
     }
