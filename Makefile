@@ -15,20 +15,26 @@ CODE := compiler grammar runtime tests
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: .venv/ready java  ## a million events, three queries on Spark: matches, explanation and time
-	@echo; echo "== a million events of a hospital and of a stock exchange"
+demo: .venv/ready  ## a million events: matches in seconds, an explanation, and the same query on Spark
+	@echo; echo "== twenty events: which instruments were used without being cleaned?"
+	@$(BIN)/neelc run docs/examples/hospital/hospital.neel
+	@echo; echo "== the same among 600,000 events, without a JVM: the first ten matches"
 	@$(BIN)/python $(MILLION)/generate.py build/demo
-	@echo; echo "== neelc explain: which instruments were used without being cleaned? The plan, and why"
-	@$(BIN)/neelc explain $(MILLION)/hospital.neel
-	@echo; echo "== neelc run, on Spark: the first ten matches"
 	@$(BIN)/neelc run $(MILLION)/hospital.neel --stream Hospital=build/demo/hospital.parquet \
-	  --out build/demo/alarms.txt --overwrite
-	@head -n 11 build/demo/alarms.txt
-	@echo; echo "== two patterns of trades, without a key: time is cut into chunks"
+	  --out build/demo/alarms.csv --overwrite
+	@head -n 11 build/demo/alarms.csv
+	@echo; echo "== two patterns of 400,000 trades, without a key: time is cut into chunks"
 	@$(BIN)/neelc run $(MILLION)/stocks.neel --stream Trades=build/demo/trades.parquet \
 	  --query Rush --query Unanswered --out build/demo/trades.txt --overwrite
 	@head -n 5 build/demo/trades.txt; echo ...; grep -A 4 Unanswered: build/demo/trades.txt
-	@echo; echo "All matches are in build/demo. The source that ran: neelc compile $(MILLION)/hospital.neel"
+	@echo; echo "== neelc explain: the plan, and why"
+	@$(BIN)/neelc explain $(MILLION)/hospital.neel --stream Hospital=build/demo/hospital.parquet
+	@echo; echo "== the same query on Spark, which takes it to a cluster"
+	@$(MAKE) java
+	@$(BIN)/neelc run $(MILLION)/hospital.neel --stream Hospital=build/demo/hospital.parquet \
+	  --engine spark --out build/demo/alarms-of-spark.csv --overwrite
+	@cmp <(sort build/demo/alarms.csv) <(sort build/demo/alarms-of-spark.csv) && echo "Both engines found the same rows."
+	@echo; echo "All matches are in build/demo. What ran: neelc compile --target duckdb $(MILLION)/hospital.neel"
 
 test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
@@ -51,11 +57,16 @@ map: .venv/ready  ## files and lines by package, and how far one query travels t
 fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the reference: PAIRS=20000 SEED=1 RULES="..."
 	@PYTHONPATH=tests $(BIN)/python -m fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1) --rules $(RULES)
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kernel_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m words_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m local_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kept_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m complete_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m spark_stream_fuzz --pairs $(or $(SPARK_PAIRS),300) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_fuzz --sets $(or $(SETS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_stream_fuzz --sets $(or $(SETS),2000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_local_fuzz --sets $(or $(SETS),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_spark_fuzz --sets $(or $(SPARK_SETS),200) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m rules_spark_fuzz --streaming --sets $(or $(SPARK_SETS),40) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m network_fuzz --pairs $(or $(PAIRS),3000) --seed $(or $(SEED),1))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
+from neelc.cli import command
 
-from neelc.cli import main
-
-sys.exit(main())
+command()

@@ -7,9 +7,10 @@ import decimal
 import re
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, overload
+
+from neelc.runtime.late_dataclass import dataclass
 
 _MAX_DIGITS = 1000
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}

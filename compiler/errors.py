@@ -7,10 +7,10 @@ import string
 import traceback
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
 # The codes of all diagnostics, each with its title.
@@ -86,6 +86,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL2231": "times are declared for a query that has its own",
     "NEEL2232": "a FORMAT of times for a query",
     "NEEL2240": "a watermark that is no length of time",
+    "NEEL2250": "an order of events whose times are imprecise",
+    "NEEL2251": "streams of a query whose THEN BY do not go together",
     "NEEL2260": "a hierarchy of what is no relation",
     "NEEL2261": "an unknown hierarchy, or a level that it does not have",
     "NEEL2262": "a level or a concept of what has none",
@@ -122,6 +124,11 @@ CATALOGUE: dict[str, str] = {
     "NEEL3030": "a variable of a negative part in RETURN",
     "NEEL3031": "a construct of another kind of query",
     "NEEL3032": "partial matches where they are not defined",
+    "NEEL3033": "a choice of matches where it is not defined",
+    "NEEL3034": "WHEN COMPLETE where it is not defined",
+    "NEEL3035": "an order of rows, or a number of them, where it has no meaning",
+    "NEEL3040": "NEXT, STRICT, EACH, UNTIL or WITHOUT where it has no meaning",
+    "NEEL3041": "a strategy that is no word for parts",
     "NEEL3060": "a roll-up or a drill-down of what is no PATTERN",
     "NEEL3061": "a step that leads in another direction",
     "NEEL3062": "a step that changes nothing",

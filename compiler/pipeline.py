@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ from neelc.pattern.rules.driver import forms
 from neelc.program import bind as bind_script
 from neelc.rows.plan.plan import HostPlan, host_plan
 from neelc.rows.plan.streams import streamed_host_plan
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ def choose_form(
     if isinstance(query, HostQuery):
         return query
     if isinstance(query, Match):
+        if context.options.streaming:  # a match is emitted when it is sure: then its scopes have ended
+            query = replace(query, complete=False)
         return choose(query, forms(query, context.is_read), context.statistics, compare)
     return chosen_network(rewritten_network(query.root, context.is_read), context.statistics)
 
@@ -280,7 +283,7 @@ def compile_query(
     """As `compile_program`, but raises `NeelError`; `hint` is a way out where Spark cannot run the query."""
     if options is not None and options.strategy:
         hint = "leave the strategy to neelc: another one might be able to"
-    with _reported("not supported on Spark yet", program, position, source, hint):
+    with _reported("not supported yet", program, position, source, hint):
         return compile_program(program, position, options, statistics)
 
 
@@ -293,7 +296,7 @@ def analyse_query(
     hint: str | None = None,
 ) -> tuple[list[PlannedQuery], CompiledScript]:
     """As `compile_query`, and the plans that the source is written from."""
-    with _reported("not supported on Spark yet", program, position, source, hint):
+    with _reported("not supported yet", program, position, source, hint):
         planned = plan_program(program, position, options, statistics)
         return planned, write_program(planned, options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ from neelc.ir.script import (
 )
 from neelc.pattern.bind.query import bind_query
 from neelc.pattern.bind.rolling import rolled_pattern
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.parameters import registered, with_aggregates, with_arguments
 from neelc.source import Source, Span
 
@@ -394,6 +395,10 @@ def _as_stream(name: str, match: Match) -> CatalogEntry:
     if match.aggregated:
         why = "its rows sum up many matches, and have no time of their own"
         refusal = ("NEEL2212", why, "leave out the aggregates over all matches")
+        return CatalogEntry(name, "query", refusal=refusal, rows=rows)
+    if match.order is not None:
+        why = "its rows are ordered, and a stream has no order but time"
+        refusal = ("NEEL3035", why, "leave out ORDER BY and LIMIT there, and order what reads it")
         return CatalogEntry(name, "query", refusal=refusal, rows=rows)
     columns = []
     for output in match.outputs:

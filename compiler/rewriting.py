@@ -8,11 +8,11 @@ the result of the first one that fires.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from neelc.ir.node import Node, map_children
+from neelc.runtime.late_dataclass import dataclass
 
 N = TypeVar("N", bound=Node)
 W = TypeVar("W")

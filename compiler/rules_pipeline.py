@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan, QueryPlan, matcher_sets
@@ -47,12 +47,17 @@ from neelc.pipeline import (
     plan_queries,
     plan_query,
 )
+from neelc.rows.bind.host import ON_SPARK
 from neelc.rows.plan.plan import HostPlan
+from neelc.runtime.late_dataclass import dataclass
+from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
 from neelc.source import Span
 from neelc.syntax.joined import JoinedScript
 
 if TYPE_CHECKING:
+    from neelc.engines.local.program import LocalProgram, Types
     from neelc.engines.spark.compiled import CompiledScript, WrittenQuery
+    from neelc.pattern.cost.gathering import StreamQuestions
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class CompiledRules:
     """What each PATTERN among the rules is expected to cost."""
     streaming: bool = False
     matchers: tuple[MatcherSetPlan, ...] = ()
+    local: LocalProgram | None = None
+    """What the local engine runs, if it is that engine."""
 
     @property
     def together(self) -> tuple[str, ...]:
@@ -157,6 +164,60 @@ def compile_rules(
     )
 
 
+class NotOnLocalEngine(UnsupportedQuery):
+    """A query with an operation that the local engine does not have."""
+
+    code = "NEEL4150"
+    hint = ON_SPARK
+    is_sentence = True
+
+
+def compile_local_rules(
+    program: Program,
+    positions: Sequence[int],
+    options: Options,
+    statistics: Statistics,
+    shares: bool = True,
+    *,
+    types: Mapping[str, Types],
+    calls: Mapping[str, EvaluatedCall],
+    asked: Mapping[str, StreamQuestions] | None = None,
+) -> CompiledRules:
+    """The same for the local engine, over streams with columns of these types; `asked` is counted of them.
+    Rules with operations that it does not have are refused."""
+    from neelc.engines.local.plan import local_program
+    from neelc.engines.spark.observing import observed_script
+
+    def compiled(places: Sequence[int]) -> CompiledRules:
+        made = compile_rules(program, places, options, statistics, shares)
+        script = observed_script(made.script, asked) if asked else made.script
+        return replace(made, script=script, local=local_program(script.relations, types, calls))
+
+    def refusal(place: int) -> UnsupportedQuery | None:
+        try:
+            compiled([place])
+        except UnspelledOperation as error:
+            text = f"not supported by the local engine yet: {error}"
+            return NotOnLocalEngine(text, program.queries[place].span)
+        except NoRuleLeft:
+            return None  # no engine runs it
+        return None
+
+    try:
+        return compiled(positions)
+    except UnspelledOperation:
+        refused = {place: why for place in positions if (why := refusal(place)) is not None}
+    names = [(program.queries[place].name or "", why) for place, why in refused.items()]
+    left = [place for place in positions if place not in refused]
+    try:
+        made = compiled(left) if left else None
+    except NoRuleLeft as none:
+        raise NoRuleLeft([*none.refused, *names]) from None
+    if made is None:
+        raise NoRuleLeft(names)
+    return replace(made, refused=(*made.refused, *names))
+
+
 def _matcher_sets(alone: Sequence[WrittenQuery]) -> list[MatcherSetPlan]:
     return matcher_sets(
         {one.named.name or "": one.plan for one in alone if isinstance(one.plan, NetworkPlan)}
@@ -176,7 +237,7 @@ def refusal_errors(
     spans = {one.name: one.span or Span(0, 1) for one in program.queries}
     found = []
     for name, refusal in refused:
-        text = refusal.what if refusal.is_sentence else f"not supported on Spark yet: {refusal.what}"
+        text = refusal.what if refusal.is_sentence else f"not supported yet: {refusal.what}"
         place = refusal.span or spans[name]
         found += rules.located(NeelError([Diagnostic(refusal.code, text, place, refusal.hint)], rules.source))
     return found
@@ -240,7 +301,11 @@ def _compile_streamed_rules(
             plans = list(_planned_on_stream(asked, place, options, statistics, unit))
             why = _why_alone_on_stream(plans)
             if why is None:
-                together += _rule_plans(plans[0])
+                rules = list(_rule_plans(plans[0]))
+                if together and together[0].query.order_types != rules[0].query.order_types:
+                    why = "other rules order events of the same time in another way (THEN BY), or not at all"
+                    raise NoOperatorLeft(why, program.queries[place].span)
+                together += rules
             else:
                 written = [WrittenQuery(one.named, _plan_of(one), one.as_stream) for one in plans]
                 one = LoneStream(tuple(written), network_of(written))

@@ -19,6 +19,7 @@ statement
     | CREATE createType
     | CREATE createHierarchy
     | CREATE createQuery
+    | CREATE createFunction
     | query (AS name)?
     ;
 
@@ -29,8 +30,8 @@ createStream
     ;
 columnDefinition : name dataType ;
 timeClause
-    : TIMESTAMP BY name (FORMAT STRING)?             # timestampBy
-    | TIMESTAMP BETWEEN name AND name                # timestampBetween
+    : TIMESTAMP BY name (FORMAT STRING)? (THEN BY name (COMMA name)*)?   # timestampBy
+    | TIMESTAMP BETWEEN name AND name (WEIGHT name | DISTRIBUTION name)?   # timestampBetween
     | UNIT name                                      # unitOf
     | END BY name                                    # endBy
     | TYPE BY name                                   # typeBy
@@ -59,6 +60,7 @@ createType : TYPE name AS LPAREN name (COMMA name)* RPAREN ;
 createHierarchy : HIERARCHY name LPAREN name (COMMA name)* RPAREN FROM name ;
 // The times are for a query around MATCH_RECOGNIZE, whose rows say by themselves when they are.
 createQuery : QUERY name timeClause* AS query ;
+createFunction : FUNCTION name LPAREN (dataType (COMMA dataType)*)? RPAREN RETURNS dataType ;
 
 query : patternQuery | rolledQuery | select | LPAREN query RPAREN ;
 
@@ -74,11 +76,20 @@ patternClause
     | WHERE expression                               # whereClause
     | PARTITION BY sharedAttribute (COMMA sharedAttribute)*   # partitionNames
     | WITHIN window                                  # withinClause
-    | USING PARTITION? name+                         # usingStrategy
+    | USING PARTITION? name+ (AMONG typeList)?       # usingStrategy
+    | AFTER MATCH SKIPPING skipEvent                 # keptAfterMatch
+    | ONE MATCH PER name (COMMA name)*               # keptOnePer
+    | SUPPRESS window                                # keptApart
+    | WHEN COMPLETE                                  # whenComplete
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
     | WITH PARTIAL MATCHES                           # withPartialMatches
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
+    | ORDER BY sortItem (COMMA sortItem)*            # orderClause
+    | LIMIT NUMBER                                   # limitClause
     ;
+typeList : LPAREN name (COMMA name)* RPAREN ;
+// compiler/syntax checks the word EVENT.
+skipEvent : PAST LAST name | TO NEXT name | TO (FIRST | LAST)? name ;
 returnItem : STAR | expression (AS name)? ;
 // `id`, or `level(street, Place.city)`; compiler/syntax checks the name of the function.
 sharedAttribute : name (LPAREN name (COMMA levelName)+ RPAREN)? ;
@@ -88,7 +99,15 @@ patternExpression : patternPart (OR patternPart)* ;
 patternPart
     : (BANG | NOT) patternPart                       # negatedPart
     | EXISTS name (COMMA name)* COLON patternPart    # existsPart
-    | patternAtom quantifier? variable?              # plainPart
+    | follow patternPart                             # followingPart
+    | patternAtom quantifier? variable? closureClause*   # plainPart
+    ;
+// `NEXT B` is the next B; a type of such a name stands between backticks.
+follow : ANY | NEXT | STRICT (AMONG typeList)? ;
+closureClause
+    : EACH follow                                    # eachFollows
+    | EACH WITHIN window                             # eachWithin
+    | (UNTIL | WITHOUT) LPAREN patternItem (COLON conditionList)? RPAREN   # absentPart
     ;
 patternAtom
     : (SEQ | AND | OR | AND_NEG | SEQ_NEG) LPAREN patternListItem (COMMA patternListItem)* COMMA? qualification? RPAREN   # operatorAtom
@@ -162,16 +181,26 @@ rowClause
 emptyMatches : (SHOW | OMIT) EMPTY MATCHES | WITH UNMATCHED ROWS ;
 skipTo : PAST LAST ROW | TO NEXT ROW | TO (FIRST | LAST)? name ;
 subset : name EQ LPAREN name (COMMA name)* RPAREN ;
-sequentialClause : sharedClause | PATTERN rowPattern ;
+sequentialClause
+    : sharedClause
+    | PATTERN rowPattern
+    | USING following
+    | FROM furtherStream (COMMA furtherStream)*
+    ;
+furtherStream : name alias? ;
+// `DIRECTLY FOLLOWED BY`, `EVENTUALLY FOLLOWED BY`, `FOLLOWED BY WITHIN 5 SECONDS`; compiler/syntax checks the names.
+following : name name BY | name BY WITHIN window ;
 temporalClause : sharedClause | PATTERN temporalPatterns ;
 
 // A SEMI separates alternatives in JEPC's patterns only; compiler/syntax checks that.
 rowPattern : rowSequence ((PIPE | SEMI) rowSequence)* ;
 rowSequence : rowTerm+ ;
-rowTerm : rowPrimary (quantifier QUESTION?)? ;
+// JEPC's patterns have `?` also before what it makes optional; compiler/syntax decides which one it is.
+rowTerm : QUESTION? rowPrimary (quantifier QUESTION?)? ;
 rowPrimary
     : PERMUTE LPAREN rowPattern (COMMA rowPattern)* RPAREN   # rowPermute
-    | LPAREN rowPattern? RPAREN                      # rowGroup
+    | LPAREN (rowPattern (COMMA rowPattern)*)? RPAREN   # rowGroup
+    | BANG name                                      # rowNegated
     | EXCLUDE_OPEN rowPattern EXCLUDE_CLOSE          # rowExclusion
     | (CARET | DOLLAR)                               # rowAnchor
     | name                                           # rowVariable
@@ -247,18 +276,21 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | ASC | COLLAPSED | CONFIDENCE | COUNT | DESC | DIV | DRILL | EMPTY | END | ESCAPE | EVENTS | FILTER | FINAL | FIRST
-    | FORMAT | FREQUENT | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL
-    | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RLIKE | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING
-    | SPAN | STATS | STREAM | SUBSET | TIME | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED | WATERMARK
+    : AFTER | AMONG | ANY | ASC | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DRILL | EACH | EMPTY | END
+    | ESCAPE | EVENTS | FILTER | FINAL | FIRST | FORMAT | FREQUENT | FUNCTION | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST
+    | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RETURNS | RLIKE
+    | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING | SPAN | STATS | STREAM | STRICT | SUBSET | SUPPRESS | TIME
+    | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED | UNTIL | WATERMARK | WEIGHT | WITHOUT
     ;
 
 // Words ----------------------------------------------------------------------------------------------------
 
 AFTER : 'AFTER' ;
 ALL : 'ALL' ;
+AMONG : 'AMONG' ;
 AND : 'AND' ;
 AND_NEG : 'AND_NEG' ;
+ANY : 'ANY' ;
 AS : 'AS' ;
 ASC : 'ASC' ;
 BETWEEN : 'BETWEEN' ;
@@ -266,14 +298,17 @@ BY : 'BY' ;
 CASE : 'CASE' ;
 CAST : 'CAST' ;
 COLLAPSED : 'COLLAPSED' ;
+COMPLETE : 'COMPLETE' ;
 CONFIDENCE : 'CONFIDENCE' ;
 COUNT : 'COUNT' ;
 CREATE : 'CREATE' ;
 DEFINE : 'DEFINE' ;
 DESC : 'DESC' ;
 DISTINCT : 'DISTINCT' ;
+DISTRIBUTION : 'DISTRIBUTION' ;
 DIV : 'DIV' ;
 DRILL : 'DRILL' ;
+EACH : 'EACH' ;
 ELSE : 'ELSE' ;
 EMPTY : 'EMPTY' ;
 END : 'END' ;
@@ -287,6 +322,7 @@ FIRST : 'FIRST' ;
 FORMAT : 'FORMAT' ;
 FREQUENT : 'FREQUENT' ;
 FROM : 'FROM' ;
+FUNCTION : 'FUNCTION' ;
 GROUP : 'GROUP' ;
 HAVING : 'HAVING' ;
 HIERARCHY : 'HIERARCHY' ;
@@ -326,6 +362,7 @@ RANGE : 'RANGE' ;
 RATE : 'RATE' ;
 RELATION : 'RELATION' ;
 RETURN : 'RETURN' ;
+RETURNS : 'RETURNS' ;
 RLIKE : 'RLIKE' | 'REGEXP' ;
 ROLL : 'ROLL' ;
 ROW : 'ROW' ;
@@ -341,7 +378,9 @@ SKIPPING : 'SKIP' ;
 SPAN : 'SPAN' ;
 STATS : 'STATS' ;
 STREAM : 'STREAM' ;
+STRICT : 'STRICT' ;
 SUBSET : 'SUBSET' ;
+SUPPRESS : 'SUPPRESS' ;
 THEN : 'THEN' ;
 TIME : 'TIME' ;
 TIMESTAMP : 'TIMESTAMP' ;
@@ -352,13 +391,16 @@ TYPE : 'TYPE' ;
 UNIT : 'UNIT' ;
 UNKNOWN : 'UNKNOWN' ;
 UNMATCHED : 'UNMATCHED' ;
+UNTIL : 'UNTIL' ;
 USING : 'USING' ;
 WATERMARK : 'WATERMARK' ;
+WEIGHT : 'WEIGHT' ;
 WHEN : 'WHEN' ;
 WHERE : 'WHERE' ;
 WINDOW : 'WINDOW' ;
 WITH : 'WITH' ;
 WITHIN : 'WITHIN' ;
+WITHOUT : 'WITHOUT' ;
 
 // Marks ----------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ def rules() -> tuple[Rule, ...]:
     >>> shown(found["query"].body)
     'patternQuery | rolledQuery | select | LPAREN query RPAREN'
     >>> shown(found["rowTerm"].body)
-    'rowPrimary (quantifier QUESTION?)?'
+    'QUESTION? rowPrimary (quantifier QUESTION?)?'
     """
     text = grammar_text()
     headings = [(found.start(), found["section"]) for found in _LINE.finditer(text) if found["section"]]

@@ -12,12 +12,12 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import NullableArray
 from neelc.runtime.program import (
     PatternProgram,
+    columns_of_single_values,
     columns_of_value,
     conditions,
     folds,
@@ -40,9 +40,12 @@ def condition_columns(program: PatternProgram) -> frozenset[str]:
 
 def called_columns(program: PatternProgram) -> frozenset[str]:
     """The names of the columns whose values are needed as Python values, whatever their type: for
-    functions of users, and to distinguish partial matches."""
-    compared = frozenset() if program.furthest is None else program.furthest.columns
-    return compared | {fold.column for fold in registered_folds(program.steps) if fold.column}
+    functions of users, for what is computed one by one, and to distinguish matches with the same times."""
+    chosen = program.furthest or program.kept
+    compared = frozenset() if chosen is None else chosen.columns
+    single = (one for value in conditions(program.steps) for one in columns_of_single_values(value))
+    called = {fold.column for fold in registered_folds(program.steps) if fold.column}
+    return compared | called | {column.name for column in single}
 
 
 def coded(columns: Mapping[str, pa.Array], codings: Sequence[Sequence[str]]) -> dict[str, NullableArray]:
@@ -109,6 +112,8 @@ def ranks(columns: Sequence[pa.Array]) -> list[NullableArray]:
 
 
 def _rank(dictionary: pa.Array) -> np.typing.NDArray[np.int64]:
+    import pyarrow.compute as pc  # slow to load, and not every program compares columns
+
     # Arrow orders strings by the bytes of their UTF-8 form, as Spark does.
     order = pc.sort_indices(dictionary).to_numpy()
     rank = np.empty(len(order), dtype=np.int64)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+try:
+    # `pyarrow.compute`, which methods such as `Array.take` load, makes a documented function of each of
+    # Arrow's, which takes longer than to find the matches of a small file.
+    from pyarrow._compute import call_function
+except ImportError:  # a private module: another version of Arrow may not have it
+    from pyarrow.compute import call_function
 
 from neelc.runtime.coding import called_columns, condition_columns
 from neelc.runtime.failures import COLUMN, MEMORY, NULL_TIME, FailureDetails, KernelFailure
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import PatternProgram
 
 # Keys in a sorted table: where they begin, the times that a chunk leaves of each, how many events came
@@ -71,12 +77,21 @@ def _different(before: pa.Array, after: pa.Array) -> Bools:
         bits = pa.int64() if before.type == pa.float64() else pa.int32()
         before, after = before.view(bits), after.view(bits)
     try:
-        unequal = pc.not_equal(before, after)
+        unequal = call_function("not_equal", [before, after])
     except pa.ArrowNotImplementedError:  # structs and arrays: rare as keys
         values = [*before.slice(0, 1).to_pylist(), *after.to_pylist()]
         return np.array([repr(one) != repr(other) for one, other in pairwise(values)], dtype=np.bool_)
     filled = unequal.fill_null(False) if unequal.null_count else unequal
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def taken(column: pa.Array, rows: pa.Array) -> pa.Array:
+    """The values of these rows; NULL for a row that is NULL.
+
+    >>> taken(pa.array(["a", "b"]), pa.array([1, None, 1])).to_pylist()
+    ['b', None, 'b']
+    """
+    return call_function("take", [column, rows])
 
 
 def numbers(first_rows: Ints, count: int) -> Ints:
@@ -157,7 +172,7 @@ class Columns:
     def take(self, rows: Ints) -> Columns:
         """The rows with these numbers, in this order."""
         numbers = pa.array(rows)
-        return Columns({name: array.take(numbers) for name, array in self.arrays.items()}, self.schema)
+        return Columns({name: taken(array, numbers) for name, array in self.arrays.items()}, self.schema)
 
     def key_text(self, program: PatternProgram, row: int) -> dict[str, str | None]:
         """The key of a row, for messages; chunks are not part of the query.
@@ -186,10 +201,9 @@ def names(program: PatternProgram) -> tuple[str, ...]:
     >>> names(PatternProgram((), (), ("A",), keys=("room",), lasting=True))
     ('room', 'start', 'end', 'roles')
     """
-    times = ("start", "end") if program.lasting else ("start",)
     payload = (column for output in program.outputs if output.name for column in output.columns)
     computed = sorted(condition_columns(program) | called_columns(program))
-    used = (*program.keys, *times, "roles", *computed, *payload)
+    used = (*program.keys, *program.time_columns, *program.order, "roles", *computed, *payload)
     return tuple(dict.fromkeys(used))
 
 

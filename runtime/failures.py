@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime, timedelta
+
+from neelc.runtime.late_dataclass import dataclass
 
 MARK = "neelc-kernel-failure "
 

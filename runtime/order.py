@@ -9,7 +9,6 @@ and the times of one do not fall.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,8 @@ import pyarrow as pa
 from neelc.runtime import columns as segments
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints
 from neelc.runtime.failures import UNSORTED, FailureDetails, KernelFailure
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.moments import order_codes, order_of_ties
 from neelc.runtime.program import PatternProgram
 
 
@@ -193,6 +194,17 @@ def in_order(program: PatternProgram, columns: Columns, begins: Ints, floor: Int
     """The rows of each key together, in the order of time, and the rows at which keys begin. Rows stay in
     the section that they are in."""
     if program.grain is None:
-        return columns, key_heads(program, columns)
+        heads = key_heads(program, columns)
+        return with_ordered_ties(program, columns, heads), heads
     order, heads = mended([columns.arrays[key] for key in program.keys], columns.start, floor, begins)
-    return (columns if order is None else columns.take(order)), heads
+    return with_ordered_ties(program, columns if order is None else columns.take(order), heads), heads
+
+
+def with_ordered_ties(program: PatternProgram, columns: Columns, heads: Ints) -> Columns:
+    """The rows, which are in the order of time, with those of the same time in the order that the program
+    has for them."""
+    if not program.order:
+        return columns
+    codes = order_codes([columns.arrays[name] for name in program.order])
+    order = order_of_ties(segments.numbers(heads, len(codes)), columns.start, codes)
+    return columns if order is None else columns.take(order)

@@ -6,7 +6,8 @@ row that has nothing. Each step changes the table: `Take` binds a variable, `Cho
 branches of an OR, `RepeatStep` binds a list, `Follow` all that a run binds, `FilterStep`, `Absent`, `Present`
 and `AnyBound` drop rows. A step with a `when` concerns only the rows with these choices.
 
-All times are whole numbers of one unit. An event that is absent bounds nothing and equals nothing.
+All times are whole numbers of one unit. Where columns order events of the same time, "before" and "after" are
+by those as well, and windows by time alone. An event that is absent bounds nothing and equals nothing.
 
 Steps are generic in their conditions: a plan of the compiler has the same steps, with conditions that are
 still expressions of the language; those of a program are `Value`s.
@@ -15,11 +16,12 @@ still expressions of the language; those of a program are `Value`s.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.types import ValueType
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 Condition = TypeVar("Condition", covariant=True)
 """What a step's conditions are: an expression in a plan, a `Value` in a program."""
 
-# Names: a variable is called as in the pattern; elements of lists have names that say which they are.
+# Names: a variable is called as in the pattern; elements of lists have names that say which they are. A list
+# can itself be an element's: `k[i].b` is the one that `b` is in an iteration of `SEQ(A a, B+ b[])+ k[]`.
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,11 @@ class ElementName:
 
     >>> print(ElementName("b", 2), ElementName("b", -1), ElementName("k", -2, "a"))
     b[2] b[last] k[last-1].a
+    >>> print(ElementName(IterationName("k", "b"), -1))
+    k[i].b[last]
     """
 
-    list: str
+    list: ListName
     place: int
     inner: str | None = None
 
@@ -60,7 +65,7 @@ class IterationName:
     b[i] k[i-1].a b[i+1]
     """
 
-    list: str
+    list: ListName
     inner: str | None = None
     lag: int = 0
 
@@ -81,28 +86,30 @@ class IterationName:
 class InnerList:
     """The events that `inner` is in the iterations of a list: `k.a`."""
 
-    list: str
+    list: ListName
     inner: str
 
     def __str__(self) -> str:
         return f"{self.list}.{self.inner}"
 
 
-ListName = str | InnerList
-EventName = ListName | ElementName | IterationName
+EventName = str | InnerList | ElementName | IterationName
 """What a row has an event or a list for."""
 
+ListName = EventName
+"""One that it has a list for: `b`, `k.a`, `k[i].b`."""
 
-def _element(list: str, place: str, inner: str | None) -> str:
+
+def _element(list: ListName, place: str, inner: str | None) -> str:
     return f"{list}[{place}]" + (f".{inner}" if inner else "")
 
 
-def is_composite(names: tuple[IterationName, ...]) -> bool:
+def is_composite(names: tuple[IterationName, ...], of: ListName) -> bool:
     """Whether an iteration is more than an event of a list."""
-    return any(name.inner for name in names)
+    return names != (IterationName(of),)
 
 
-def list_of(name: EventName) -> str | None:
+def list_of(name: EventName) -> ListName | None:
     """The list that an element's name belongs to; None if it is no element."""
     return name.list if isinstance(name, ElementName | IterationName) else None
 
@@ -112,9 +119,81 @@ def inner_of(name: EventName) -> str | None:
     return name.inner if isinstance(name, ElementName | IterationName) else None
 
 
-def base_of(name: EventName) -> EventName:
-    """The variable that must be bound for a name to mean something."""
-    return list_of(name) or name
+def around_of(name: EventName) -> Iterator[EventName]:
+    """The name, and what it is an element of, from the inside out.
+
+    >>> print(*around_of(ElementName(IterationName("k", "b"), 1)))
+    k[i].b[1] k[i].b k
+    """
+    yield name
+    if not isinstance(name, str):
+        yield from around_of(name.list)
+
+
+def base_of(name: EventName) -> str:
+    """The variable of the match that must be bound for a name to mean something.
+
+    >>> base_of("a"), base_of(ElementName("b", 1)), base_of(ElementName(IterationName("k", "b"), 1))
+    ('a', 'b', 'k')
+    """
+    return name if isinstance(name, str) else base_of(name.list)
+
+
+def variable_of(name: EventName) -> str:
+    """What the pattern calls the event, or the list that it is an element of.
+
+    >>> [variable_of(name) for name in (ElementName("b", 1), IterationName("k", "a"))]
+    ['b', 'a']
+    >>> variable_of(ElementName(IterationName("k", "b"), 1))
+    'b'
+    """
+    return name if isinstance(name, str) else name.inner or variable_of(name.list)
+
+
+def is_inside(name: EventName, of: ListName) -> bool:
+    """Whether a name is one of an element of a list, or of something inside of an element."""
+    return any(one == of for one in around_of(name)) and name != of
+
+
+def iteration_of(name: EventName, of: ListName) -> ElementName | IterationName | None:
+    """The part of a name that says which iteration of a list is meant; None if it is not inside of that list.
+
+    >>> print(iteration_of(ElementName(IterationName("k", "b", lag=1), 2), "k"))
+    k[i-1].b
+    """
+    for one in around_of(name):
+        if isinstance(one, ElementName | IterationName) and one.list == of:
+            return one
+    return None
+
+
+def in_place_of(name: EventName, old: EventName, new: EventName) -> EventName:
+    """The name of the same thing of another iteration.
+
+    >>> this, second = IterationName("k", "b"), ElementName("k", 2, "b")
+    >>> print(in_place_of(ElementName(this, 1), this, second))
+    k[2].b[1]
+    """
+    if name == old:
+        return new
+    if isinstance(name, str):
+        return name
+    inside = in_place_of(name.list, old, new)
+    return name if inside is name.list else replace(name, list=inside)
+
+
+def listed_in(name: IterationName, of: ListName) -> ListName:
+    """The list that all events of a name make in a list that it is inside of.
+
+    >>> b, c = IterationName(IterationName("k", "b")), IterationName(IterationName("k", "l"), "c")
+    >>> print(listed_in(b, "k"), listed_in(b, IterationName("k", "b")), listed_in(c, "k"))
+    k.b k[i].b k.l.c
+    """
+    if name.list == of:
+        return name.events
+    assert isinstance(name.list, IterationName), f"{name} is no event of {of}"
+    outer = listed_in(name.list, of)
+    return outer if name.inner is None else InnerList(outer, name.inner)
 
 
 # Runs that grow event by event, for a program's `Follow`: their states, and how they go on.
@@ -142,7 +221,7 @@ class MoveCondition(Generic[Condition]):
 
     condition: Condition
     present: tuple[EventName, ...] = ()
-    each: str | None = None
+    each: ListName | None = None
     looks_back: bool = False
 
 
@@ -152,7 +231,7 @@ class State:
     at least `accepts` iterations; never, if that is None."""
 
     variable: EventName
-    list: str | None = None
+    list: ListName | None = None
     accepts: int | None = None
 
 
@@ -184,7 +263,7 @@ class Closure:
     """A list that a run binds, as `RepeatStep` does. An `optional` one is absent where it has no element.
     `places` and `lags` are as those of `RepeatStep`."""
 
-    variable: str
+    variable: ListName
     names: tuple[IterationName, ...]
     optional: bool = False
     places: tuple[int, ...] = ()
@@ -222,10 +301,45 @@ class FurthestMatch:
         return frozenset(column for _, columns in self.compared for column in columns)
 
 
+# Which matches are kept: ONE MATCH PER, AFTER MATCH SKIP and SUPPRESS.
+
+
+class SkipTarget(StrEnum):
+    """From where on the next match may start: after the end of the last one kept, after its start, or from
+    the first or the last event of a variable on, and after its start."""
+
+    END = "END"
+    START = "START"
+    FIRST_OF = "FIRST"
+    LAST_OF = "LAST"
+
+
+@dataclass(frozen=True)
+class MatchSelection:
+    """Of the matches of a key with the same events for all of the variables `one_per`, the first is kept; of
+    these, those that `skip` leaves, whose event is that of `variable`; and of these, those that end more than
+    `suppress` after the end of the last one kept.
+
+    The first match is the one that starts first, then ends first; then the times of the variables decide, in
+    their `order`, and then the values of the `compared` columns of variables."""
+
+    order: tuple[str, ...]
+    one_per: tuple[str, ...] = ()
+    skip: SkipTarget | None = None
+    variable: str | None = None
+    suppress: int | None = None
+    compared: tuple[tuple[EventName, tuple[str, ...]], ...] = ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns whose values can decide."""
+        return frozenset(column for _, columns in self.compared for column in columns)
+
+
 # A program's `EachElement`: what must hold for each element of a list that is complete.
 
 Marks = tuple[tuple[str, int, tuple[EventName, ...]], ...]
-"""A mark, a choice, and names of iterations, one of which has an event if that choice was made."""
+"""A mark, a choice, and names of iterations, one of which has an event, or a list, if that choice is made."""
 
 
 @dataclass(frozen=True)
@@ -236,11 +350,11 @@ class EachElement(Generic[Condition]):
     The steps see the element under the `names` of an iteration, `b[i]` or `k[i].a`, and those before it as
     `b[i-1]`, `k[i-2].a`; `k[i-1]` and `k[i+1]` are the event that ends last in the iteration before, and the
     one that starts first in the one after. What they bind is dropped. `marks` record the choices that an
-    iteration made: 0 where it made none of them. `running` folds are over the elements before each. The last
-    element of an `unfinished` list is not checked.
+    iteration made: 0 where it made none of them. `running` folds are over the elements before each, `inner`
+    ones over a list that each element has. The last element of an `unfinished` list is not checked.
     """
 
-    variable: str
+    variable: ListName
     names: tuple[IterationName, ...]
     steps: tuple[Step[Condition], ...]
     skipped: int = 0
@@ -248,6 +362,7 @@ class EachElement(Generic[Condition]):
     marks: Marks = ()
     running: tuple[Fold, ...] = ()
     unfinished: bool = False
+    inner: tuple[Fold, ...] = ()
 
 
 # Steps for events whose times are imprecise: which rows may be matches, and how likely each of them is.
@@ -294,6 +409,63 @@ class Weigh(Generic[Condition]):
     least: float = 0.0
     strictly: bool = False
     when: When = ()
+
+
+@dataclass(frozen=True)
+class WeighedCheck(Generic[Condition]):
+    """What a match must have, if it `must_exist`, or must not have: what `steps` bind, as precise events
+    allow it, and what passes the inner `checks`. Each of the `searches` finds some of what may be it at
+    relaxed times, and all of them together all of it."""
+
+    steps: tuple[Step[Condition], ...]
+    searches: tuple[tuple[Step[Condition], ...], ...]
+    must_exist: bool
+    when: When = ()
+    checks: tuple[WeighedCheck[Condition], ...] = ()
+
+    @property
+    def all_steps(self) -> tuple[Step[Condition], ...]:
+        """The steps of all searches, and of those of inner checks."""
+        own = tuple(inner for steps in self.searches for inner in steps)
+        return (*own, *(inner for check in self.checks for inner in check.all_steps))
+
+
+@dataclass(frozen=True)
+class WeighTimes(Generic[Condition]):
+    """The confidence of each row: the probability of those times of its `events`, variables and lists, that
+    keep to all bounds of `steps`, which are those that bound the events; that no more than `most_events` of
+    the key are from its first to its last event; and that the `checks` find what must be there, and nothing
+    that must not. Kept are rows that reach `least`; `strictly`: exceed it. With `counts`, windows of steps
+    and checks count events as well. If it is `whole`, bounds are no more than an order and one window, of
+    `width`, around all events.
+
+    If rows are `united`, those with the same events are one match, in the worlds of any of them. If they are
+    `collapsed`, those with the same single events are one in each world, with all elements of their lists.
+    """
+
+    events: tuple[EventName, ...]
+    steps: tuple[Step[Condition], ...]
+    checks: tuple[WeighedCheck[Condition], ...] = ()
+    most_events: int | None = None
+    least: float = 0.0
+    strictly: bool = False
+    united: bool = False
+    collapsed: bool = False
+    counts: bool = False
+    whole: bool = False
+    width: int | None = None
+    when: When = ()
+
+    @property
+    def all_checks(self) -> tuple[WeighedCheck[Condition], ...]:
+        """The checks, and those inside of them."""
+
+        def every(check: WeighedCheck[Condition]) -> Iterator[WeighedCheck[Condition]]:
+            yield check
+            for inner in check.checks:
+                yield from every(inner)
+
+        return tuple(one for check in self.checks for one in every(check))
 
 
 class EventPick(StrEnum):
@@ -347,7 +519,15 @@ class Total:
     name: str
 
 
-Value = ColumnValue | Constant | Apply | Total
+@dataclass(frozen=True)
+class OneByOne:
+    """A truth value that is computed for each combination of events alone, of values as Python has them: what
+    kernels cannot compute of whole columns. `value` has neither totals nor lists."""
+
+    value: Value
+
+
+Value = ColumnValue | Constant | Apply | Total | OneByOne
 
 
 @dataclass(frozen=True)
@@ -405,7 +585,8 @@ class Take(Generic[Condition]):
     `pick` other than ALL keeps at most one of the events for each row: the one that ends EARLIEST, or starts
     LATEST, or ANY. The compiler says so where the others cannot matter, inside `Absent` and `Present` only.
     Each of `until` is a list of events, each the earliest after others: where all of them are there, the
-    event starts no later than the last of them ends."""
+    event starts no later than the last of them ends. One that `includes` the step's own events is looked for
+    among all that the step can bind: nothing before it fits."""
 
     variable: EventName
     role: str
@@ -415,6 +596,7 @@ class Take(Generic[Condition]):
     pick: EventPick = ALL
     when: When = ()
     until: tuple[tuple[Take[Condition], ...], ...] = ()
+    includes: bool = False
 
 
 @dataclass(frozen=True)
@@ -487,14 +669,19 @@ class RepeatStep(Generic[Condition]):
     `k[1].a` and `k[last].a`, and `k[1]` and `k[last]`: the event that starts first in the first iteration,
     and the one that ends last in the last. The lists themselves are called `b`; `k.a` and `k.b`.
 
+    If a closure is inside of another, an iteration has a list, too. `names` are then those of its events:
+    `k[i].a` and `k[i].b[i]` for `SEQ(A a, B+ b[])+ k[]`, whose lists are `k.a` and, with a list for each
+    iteration, `k.b`. A step of `first`, and of `next`, binds the list `k[i].b`.
+
     `running` folds are those that `next` reads, over all iterations so far; `final` ones are for the steps
-    that follow. `places` are those of other elements that they name, 2 for `b[2]`, -2 for `b[last-1]`; a plan
+    that follow. `places` are those of other elements that they name, 2 for `b[2]`, -2 for `b[last-1]`, and
+    `elements` the names in lists of iterations, `k[2].b[1]`; a plan
     also knows the `lags` of earlier elements that are named, 2 for `b[i-2]`. If one of the `early` conditions
     fails for the list of all events that could be elements, it fails for every part of it: such rows are
     dropped before any list is put together.
     """
 
-    variable: str
+    variable: ListName
     names: tuple[IterationName, ...]
     first: tuple[Step[Condition], ...]
     next: tuple[Step[Condition], ...]
@@ -506,6 +693,7 @@ class RepeatStep(Generic[Condition]):
     when: When = ()
     places: tuple[int, ...] = ()
     lags: tuple[int, ...] = ()
+    elements: tuple[EventName, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -528,7 +716,7 @@ class Follow(Generic[Condition]):
 Step = (
     Choose | Rename | AnyBound | Likely | Take[Condition] | FilterStep[Condition] | Absent[Condition]
     | Present[Condition] | RepeatStep[Condition] | EachElement[Condition] | Follow[Condition]
-    | Weigh[Condition]
+    | Weigh[Condition] | WeighTimes[Condition]
 )  # fmt: skip
 
 KernelStep = Step[Value]
@@ -549,6 +737,8 @@ def inner_steps(step: Step[Condition]) -> tuple[Step[Condition], ...]:
             return tuple(inner for move in moves for inner in (move.take, *move.checks))
         case Weigh(negations=negations):
             return tuple(inner for negation in negations for inner in negation.steps)
+        case WeighTimes(checks=checks):
+            return tuple(inner for check in checks for inner in check.all_steps)
     return ()
 
 
@@ -582,8 +772,9 @@ def conditions(steps: Iterable[Step[Condition]]) -> Iterator[Condition]:
     """All conditions of the steps, and of those inside of them."""
     for step in walk_steps(steps):
         match step:
-            case Take(where=where):
+            case Take(where=where, until=until):
                 yield from where
+                yield from (one for chain in until for take in chain for one in take.where)
             case FilterStep(condition):
                 yield condition
             case RepeatStep(early=early):
@@ -629,18 +820,18 @@ def names_of_step(
             yield from names
         case Absent() | Present():
             yield from _names_inside(step, names_of)
-        case Weigh(names):
+        case Weigh(names) | WeighTimes(names):
             yield from names
             yield from _names_inside(step, names_of)
         case EachElement(variable, iteration):
-            yield from (name.events for name in iteration)
+            yield from (listed_in(name, variable) for name in iteration)
             yield from (fold.list for fold in step.running)
             for name in _names_inside(step, names_of):
-                if not isinstance(name, IterationName) or name.list != variable:
+                if not isinstance(iteration_of(name, variable), IterationName):
                     yield name
         case RepeatStep(variable, early=early):
             # Of what iterations themselves bind, there is nothing before.
-            yield from (name for name in _names_inside(step, names_of) if list_of(name) != variable)
+            yield from (name for name in _names_inside(step, names_of) if not is_inside(name, variable))
             yield from (name for condition in early for name in names_of(condition))
 
 
@@ -668,16 +859,39 @@ def names_of_value(value: Value) -> Iterator[EventName]:
         case Apply(operands=operands):
             for operand in operands:
                 yield from names_of_value(operand)
+        case OneByOne(value):
+            yield from names_of_value(value)
+
+
+def with_other_variable(value: Value, old: EventName, new: EventName) -> Value:
+    """The value with another event in the place of one."""
+    match value:
+        case ColumnValue(variable) if variable == old:
+            return replace(value, variable=new)
+        case Apply(operands=operands):
+            return replace(value, operands=tuple(with_other_variable(one, old, new) for one in operands))
+    return value
 
 
 def columns_of_value(value: Value) -> Iterator[ColumnValue]:
-    """The columns that a value is computed from, from left to right."""
+    """The columns that a value is computed from, from left to right, but for those of what is computed one by
+    one."""
     match value:
         case ColumnValue():
             yield value
         case Apply(operands=operands):
             for operand in operands:
                 yield from columns_of_value(operand)
+
+
+def columns_of_single_values(value: Value) -> Iterator[ColumnValue]:
+    """The columns of what is computed one by one."""
+    match value:
+        case OneByOne(single):
+            yield from columns_of_value(single)
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from columns_of_single_values(operand)
 
 
 @lru_cache(maxsize=4096)
@@ -695,6 +909,8 @@ def _marks(step: KernelStep) -> Iterator[str]:
     yield from (mark for mark, _ in step.when)
     if isinstance(step, Weigh):
         yield from (mark for negation in step.negations for mark, _ in negation.when)
+    if isinstance(step, WeighTimes):
+        yield from (mark for inner in (*step.steps, *step.all_checks) for mark, _ in inner.when)
 
 
 def folds(steps: Iterable[KernelStep]) -> Iterator[Fold]:
@@ -703,8 +919,8 @@ def folds(steps: Iterable[KernelStep]) -> Iterator[Fold]:
         match step:
             case RepeatStep(running=running, final=final) | Follow(running=running, final=final):
                 yield from (*running, *final)
-            case EachElement(running=running):
-                yield from running
+            case EachElement(running=running, inner=inner):
+                yield from (*running, *inner)
 
 
 def registered_folds(steps: Iterable[KernelStep]) -> tuple[Fold, ...]:
@@ -717,7 +933,7 @@ class VariableOutput:
     """A variable of the result: a struct `name` whose `fields` are (field, column of the input).
 
     One that is `listed` is an array of such structs; with `inner` ones, for the variables of an iteration, of
-    structs of structs."""
+    structs of structs, or of arrays, where these are listed, too."""
 
     variable: EventName
     name: str
@@ -734,9 +950,13 @@ class VariableOutput:
     @property
     def bound(self) -> tuple[tuple[EventName, VariableOutput], ...]:
         """What it is made of, by the names that rows have for it."""
+        return tuple(self._bound(self.variable))
+
+    def _bound(self, name: EventName) -> Iterator[tuple[EventName, VariableOutput]]:
         if not self.inner:
-            return ((self.variable, self),)
-        return tuple((InnerList(str(self.variable), str(one.variable)), one) for one in self.inner)
+            yield name, self
+        for one in self.inner:
+            yield from one._bound(InnerList(name, str(one.variable)))
 
 
 @dataclass(frozen=True)
@@ -754,8 +974,10 @@ class PatternProgram:
     a variable whose event starts every match, if there is one. With `everything`, events that can play no
     role come too. `unique` says that two ways through the program can find the same match. Of matches with
     the same single events, a `collapsed` program gives one, with the events of all their lists; of those with
-    the same start, one with `furthest` gives one. `nested` programs are executed as NEEL does: for
-    each row of its own, a check enumerates all that it looks for.
+    the same start, one with `furthest` gives one; of all matches of a key, one with `kept` gives those that
+    are to be kept. `nested` programs are executed as NEEL does: for each row of its own, a check enumerates
+    all that it looks for. Events of the same time come one after the other in the order of the columns
+    `order`, if there are some; windows do not see that.
     """
 
     steps: tuple[KernelStep, ...]
@@ -775,10 +997,17 @@ class PatternProgram:
     grain: int | None = None
     nested: bool = False
     furthest: FurthestMatch | None = None
+    order: tuple[str, ...] = ()
+    kept: MatchSelection | None = None
     labels: tuple[tuple[EventName, str], ...] = ()
     """For messages: how the pattern writes a variable, `("r", "Recycle r")`."""
     clock: str = "MILLISECOND"
     """For messages: what `start` counts, a unit; or TIMESTAMP, TIMESTAMP_NTZ (microseconds), DATE (days)."""
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The columns that say when events are."""
+        return ("start", "end") if self.lasting else ("start",)
 
 
 # Programs for events whose times are imprecise.
@@ -788,15 +1017,35 @@ CHUNK, CHUNK_WIDTH = "chunk", "chunk_width"
 times are is known only when they are read."""
 
 
+TIME_SHAPE, TIME_WEIGHTS = "time shape", "time weights"
+"""Columns of events whose times are not equally likely: the name of their distribution, or a list of weights,
+one for each time. Where both are NULL, times are equally likely. No other column has a name with a blank."""
+
+
 @dataclass(frozen=True)
 class ImpreciseProgram(PatternProgram):
     """A program that gives each match its confidence. Of the input, `start` is the earliest time of an event
-    and `end` the latest; its last step is `Weigh`. `reach` is the window; the keys may end in CHUNK_WIDTH and
-    CHUNK."""
+    and `end` the latest; its last step is `Weigh` or `WeighTimes`. `reach` is the window; the keys may end in
+    CHUNK_WIDTH and CHUNK."""
+
+    shapes: tuple[str, ...] = ()
+    """Those of TIME_SHAPE and TIME_WEIGHTS that events have."""
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        return (*super().time_columns, *self.shapes)
 
     @property
     def is_cut(self) -> bool:
         return self.keys[-1:] == (CHUNK,)
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether events beside its own decide on a match."""
+        last = self.steps[-1]
+        return bool(
+            last.checks if isinstance(last, WeighTimes) else isinstance(last, Weigh) and last.negations
+        )
 
 
 # Programs for streams without end.
@@ -899,9 +1148,10 @@ class StreamedPattern:
         """How many windows before the watermark an event may be needed. What spoils a match starts no more
         than one before its end; and the end is after the watermark, unless the match waits for a window from
         its start on. A collapsed row waits for one from its single events on, and has matches that started
-        one before them."""
+        one before them. With ONE MATCH PER, matches that start a window earlier may have the same events."""
         looks_back = self.program.looks_back or self.program.collapsed
-        return 2 if looks_back and self.emission.may_wait else 1
+        kept = self.program.kept
+        return 1 + (looks_back and self.emission.may_wait) + (kept is not None and bool(kept.one_per))
 
 
 @dataclass(frozen=True)
@@ -915,7 +1165,7 @@ class StreamedImprecise:
     @property
     def is_immediate(self) -> bool:
         """Whether nothing but its own events decides on a match."""
-        return not any(isinstance(step, Weigh) and step.negations for step in self.program.steps)
+        return not self.program.has_checks
 
     @property
     def windows_kept(self) -> int:

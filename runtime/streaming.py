@@ -16,7 +16,7 @@ late if it starts at the watermark or before when it comes: it takes no part, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from neelc.runtime.columns import FIRST_TIME, Ints
 from neelc.runtime.failures import MEMORY, NULL_TIME, STATE, FailureDetails, KernelFailure
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.worker import Batches, BatchFunction, arrow_bytes, framed, unframed
 
 # What kernels for streams are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.events import NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Fold
 from neelc.runtime.user_functions import Function, called, needed
 from neelc.runtime.values import arithmetic

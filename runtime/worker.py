@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -31,6 +31,7 @@ from neelc.runtime.failures import (
     KernelFailure,
     too_many_matches,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.user_functions import AggregateFailure
 
 Batches = Iterator[pa.RecordBatch]

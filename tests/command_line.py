@@ -34,11 +34,15 @@ class Done(NamedTuple):
 
 
 class Here:
-    """A directory with a script and its data, and the command line in it."""
+    """A directory with a script and its data, and the command line in it. `engine` runs what does not name
+    one."""
 
-    def __init__(self, directory: Path, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self, directory: Path, capture: pytest.CaptureFixture[str], engine: str | None = None
+    ) -> None:
         self.directory = directory
         self.capture = capture
+        self.engine = engine
         self.write("script.neel", SCRIPT)
         self.write("trades.csv", TRADES)
 
@@ -51,6 +55,9 @@ class Here:
         return (self.directory / name).read_text()
 
     def __call__(self, *arguments: str) -> Done:
+        runs = arguments[:1] in (("run",), ("why",)) or "--analyze" in arguments
+        if self.engine is not None and runs and "--engine" not in arguments:
+            arguments = (*arguments, "--engine", self.engine)
         try:
             status = main(arguments)
         except SystemExit as end:  # argparse

@@ -17,6 +17,7 @@ from functools import partial
 from itertools import count
 
 from fuzz_runner import fuzz_parser, outcome, rounds
+from generate.ordered import with_order
 from generate.rewritable import sample
 from rewriting import Broken, Tally, check_sample, rules
 from shrinking import counter_example
@@ -41,7 +42,7 @@ def run_round(first: int, rules: Sequence[str] = (), known: Collection[str] = ()
     """Check the queries from number `first` on. Rules in `known` are known to be broken."""
     done = Round()
     for number in range(first, first + ROUND):
-        found = sample(number, STREAMS)
+        found = with_order(sample(number, STREAMS), number)
         try:
             check_sample(found, done.tally, rules or None)
         except Broken as broken:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -73,12 +73,23 @@ def run(program: ir.Program, tables: Tables, way: Way) -> Result:
             raise UnsupportedQuery("SELECT")
         match = query.match
         unit = unit_of(match, units)
-        planned = kernel_plan(match, partition_keys(match), unit)
-        bindings = matches_among(match, list(read(match, tables, known)), planned, way)
-        rows = rows_of(match, [WeighedMatch(binding, Fraction(1)) for binding in bindings])
+        rows = rows_of(match, list(_weighed(match, list(read(match, tables, known)), unit, way)))
         if query.name is not None:
             known[query.name], units[query.name] = Answer(match, rows), unit
     return result(match, rows)
+
+
+def _weighed(match: Match, events: list[ReferenceEvent], unit: str, way: Way) -> Iterator[WeighedMatch]:
+    """The matches, each with its confidence."""
+    if match.is_imprecise:
+        from in_imprecise import weighed_among
+
+        for binding, confidence in weighed_among(match, events, way):
+            yield WeighedMatch(binding, Fraction(confidence))
+        return
+    planned = kernel_plan(match, partition_keys(match), unit)
+    for binding in matches_among(match, events, planned, way):
+        yield WeighedMatch(binding, Fraction(1))
 
 
 def matches_among(match: Match, events: list[ReferenceEvent], planned: KernelPlan, way: Way) -> list[Binding]:
@@ -96,7 +107,7 @@ def matches_among(match: Match, events: list[ReferenceEvent], planned: KernelPla
 def numbered(program: PatternProgram, chunk: int | None) -> PatternProgram:
     """The program, with the numbers of events as its result; cut into chunks if time can be cut."""
     program = pattern.numbered(program)
-    if chunk is None or program.reach is None:
+    if chunk is None or program.reach is None or program.kept is not None:
         return program
     width = max(1, program.reach * chunk // 4)
     return replace(program, keys=(*program.keys, "chunk"), chunk=width)

@@ -18,9 +18,9 @@ from neelc.pattern.plan.columns import unit_of
 from neelc.pattern.plan.imprecise import imprecise_plan
 from neelc.pattern.plan.kernel_plan import KernelPlan
 from neelc.runtime.kernels.confidence.kernel import imprecise
-from neelc.runtime.program import CHUNK, CHUNK_WIDTH, ImpreciseProgram, Weigh
+from neelc.runtime.program import CHUNK, CHUNK_WIDTH, TIME_WEIGHTS, ImpreciseProgram
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.model import Binding, ReferenceEvent
+from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.tools.cases.streaming.pattern import (
     NUMBER,
     as_spark_has_it,
@@ -64,8 +64,7 @@ def weighed_among(match: Match, events: list[ReferenceEvent], way: Way) -> Weigh
 
 def check_times(binding: Binding, row: dict[str, Any], planned: KernelPlan) -> None:
     """The start and the end of a match are the least and the greatest time of its events."""
-    values = [value for value in binding.values() if value is not None]
-    events = [e for value in values for e in (value if isinstance(value, tuple) else (value,))]
+    events = list(bound_events(binding))
     unit = LENGTHS[planned.plan.unit]
     assert row["match_start"] == min(event.start for event in events) // unit
     assert row["match_end"] == max(event.end for event in events) // unit
@@ -82,12 +81,13 @@ def as_table(
         for number in numbers:
             masks[number] |= 1 << bit
     times = [(event.start // unit, event.end // unit) for event in events]
-    span = max((hi - lo for (lo, hi), mask in zip(times, masks, strict=True) if mask), default=0)
+    read = [bool(mask) or program.everything for mask in masks]
+    span = max((hi - lo for (lo, hi), is_read in zip(times, read, strict=True) if is_read), default=0)
     width = max(1, (program.reach or 0) * (way.chunk or 0) // 4, span)
     rows = sorted(
         (repr(keys[number]), chunk, times[number][0], number)
         for number in range(len(events))
-        if masks[number]
+        if read[number]
         for chunk in chunks(program, *times[number], width, span)
     )
     places = [number for *_, number in rows]
@@ -99,18 +99,30 @@ def as_table(
         CHUNK_WIDTH: pa.array([width] * len(rows), pa.int64()),
         NUMBER: pa.array(places, pa.int64()),
         **dict(value_columns(planned, match, events, places)),
+        **{name: shape_column(name, match, events, places) for name in program.shapes},
     }
     for place, column in enumerate(planned.keys):
-        if not column.is_column:
+        if not column.is_column or program.everything:  # events of other types count, and have a key
             columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
     return pa.table(columns)
+
+
+def shape_column(
+    name: str, match: Match, events: Sequence[ReferenceEvent], places: Sequence[int]
+) -> pa.Array:
+    """How likely times are, as the relations have it."""
+    streams = {stream.name: stream for stream in match.streams}
+    values = []
+    for event in (events[place] for place in places):
+        stream = streams[event.stream]
+        column = stream.weights if name == TIME_WEIGHTS else stream.shape_column
+        values.append(event.attributes[column] if column else None if name == TIME_WEIGHTS else stream.shape)
+    return pa.array(values, pa.list_(pa.float64()) if name == TIME_WEIGHTS else pa.string())
 
 
 def chunks(program: ImpreciseProgram, lo: int, hi: int, width: int, span: int) -> Iterator[int]:
     """The chunks that an event is needed in, as the relations have them."""
     if not program.is_cut or program.reach is None:
         return iter((0,))
-    last = program.steps[-1]
-    assert isinstance(last, Weigh)
-    later = span + (program.reach if program.looks_back else 0) if last.negations else 0
+    later = span + (program.reach if program.looks_back else 0) if program.has_checks else 0
     return iter(range((lo - program.reach) // width, (hi + later) // width + 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists
 from neelc.runtime.kernels.matching import Piece, matches
 from neelc.runtime.kernels.pattern_kernel import calls_of
+from neelc.runtime.moments import moments_of
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.reference import Tables, read
-from neelc.runtime.reference.events import in_order
+from neelc.runtime.reference.events import in_order, ranked
 from neelc.runtime.reference.model import Binding, ReferenceEvent, binding_key
 from neelc.runtime.values.order import comparable
 from neelc.tools.cases.streaming.pattern import complete, functions_of, key, raw_values, roles
@@ -36,9 +38,9 @@ def kernel_matches(
     """The bindings that the kernel finds. To plan takes longer than to find them, so many streams may share
     what was `planned`."""
     planned = planned or planned_for(match)
-    found = list(read(match, tables, {}))
+    found = list(ranked(read(match, tables, {})))
     key_of = {event: key(planned, match, event) for event in found}
-    ordered = sorted(found, key=lambda event: (repr(key_of[event]), event.start))
+    ordered = sorted(found, key=lambda event: (repr(key_of[event]), event.first))
     if not ordered:
         return []
     events = as_arrays(planned, match, ordered, [repr(key_of[event]) for event in ordered])
@@ -55,33 +57,48 @@ def binding(program: PatternProgram, piece: Piece, row: int, events: Sequence[Re
 
 
 def bound(output: VariableOutput, piece: Piece, row: int, events: Sequence[ReferenceEvent]) -> object:
-    if output.inner:
-        columns = {str(inner.variable): numbers(piece[name], row) for name, inner in output.bound}
-        lengths = [len(column) for column in columns.values() if column is not None]
-        return (
-            tuple(
-                {
-                    name: event_at(column[at], events)
-                    for name, column in sorted(columns.items())
-                    if column is not None
-                }
-                for at in range(lengths[0])
-            )
-            if lengths
-            else None
-        )
-    found = numbers(piece[output.variable], row)
-    if found is None:
+    columns = [piece[name] for name, _ in output.bound]
+    if not output.listed:
+        (numbers,) = columns
+        assert not isinstance(numbers, EventLists)
+        return event_at(int(numbers[row]), events)
+    return listed(output, [column for column in columns if isinstance(column, EventLists)], row, events)
+
+
+def listed(
+    output: VariableOutput, columns: Sequence[EventLists], row: int, events: Sequence[ReferenceEvent]
+) -> object:
+    """The list of a row; None: no list."""
+    length = int(columns[0].elements.length[row])
+    if length < 0:
         return None
-    return tuple(events[at] for at in found) if output.listed else event_at(found[0], events)
+    if not output.inner:
+        return tuple(event_at(number, events) for number in elements(columns[0], row))
+    return tuple(iteration(output, columns, row, number, events) for number in range(length))
 
 
-def numbers(column: Numbers | EventLists, row: int) -> list[int] | None:
-    """The events of a row; None: no list."""
-    if not isinstance(column, EventLists):
-        return [int(column[row])]
+def iteration(
+    output: VariableOutput,
+    columns: Sequence[EventLists],
+    row: int,
+    number: int,
+    events: Sequence[ReferenceEvent],
+) -> Mapping[str, object]:
+    found: dict[str, object] = {}
+    of_output = iter(columns)
+    for inner in output.inner:
+        own = [next(of_output) for _ in inner.bound]
+        if inner.listed:
+            lists = [column.group(np.array([row]), np.array([number])) for column in own]
+            found[str(inner.variable)] = listed(inner, lists, 0, events)
+        else:
+            found[str(inner.variable)] = event_at(elements(own[0], row)[number], events)
+    return dict(sorted(found.items()))
+
+
+def elements(column: EventLists, row: int) -> list[int]:
     begin, length = int(column.begin[row]), int(column.length[row])
-    return None if length < 0 else [int(n) for n in column.pool[begin : begin + length]]
+    return [int(number) for number in column.pool[begin : begin + length]]
 
 
 def event_at(number: int, events: Sequence[ReferenceEvent]) -> ReferenceEvent | None:
@@ -103,9 +120,11 @@ def as_arrays(
     raw = raw_of(planned, match, events)
     calls = calls_of(planned.program, functions_of(match), raw)
     players = dict(roles(planned, match, events))
+    ranks = np.array([event.rank for event in events], np.int64)
     return KernelEvents(
         start, end, segment, players, columns, owned, first, beyond, calls,
         lambda name, numbers: [raw(name)[number] for number in numbers],
+        moments=moments_of(segment, start, end, ranks) if planned.program.order else None,
     )  # fmt: skip
 
 
@@ -156,5 +175,5 @@ def as_bindings(bindings: Sequence[Mapping[str, object]]) -> Counter[object]:
 
 def in_time(value: object) -> object:
     if isinstance(value, tuple) and all(isinstance(one, ReferenceEvent) for one in value):
-        return in_order(value)
+        return in_order(replace(one, rank=0, ranks=1) for one in value)  # not all engines know ranks
     return value

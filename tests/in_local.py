@@ -9,31 +9,30 @@ from on_spark import Asking, Question, Refusal, compiled
 
 from neelc.api.local_frame import LocalFrame
 from neelc.engines.local.execution import LocalEngine
-from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.engines.local.plan import local_program
 from neelc.engines.local.tables import LocalTable
 from neelc.engines.spark.relations import Relations
 from neelc.ir.algebra import Algebra
-from neelc.ir.program import Column, Stream
+from neelc.ir.program import Column
 from neelc.runtime.reference import Result
+from neelc.scalar.duckdb.spelling import spelled_schema
+from neelc.tools.cases.local import arrow_table, local_rows, table_of
+
+__all__ = ["answer", "made_locally", "result_over", "table_of"]
 
 
-def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:
-    """The rows of a stream, as they come from the reference interpreter."""
-    types = {column.name: column.type for column in stream.own_columns}
-    columns = {}
-    for name, type in types.items():
-        write = writer_of(type)
-        values = [None if row[name] is None else write(row[name]) for row in rows]
-        columns[name] = pa.array(values, arrow_type(type))
-    return LocalTable(pa.table(columns), types)
+def made_locally(rows: Sequence[Mapping[str, object]], schema: str) -> pa.Table:
+    """Rows as a table of Arrow, whose columns have the types of a schema in Spark's words."""
+    return arrow_table(rows, spelled_schema(schema))
 
 
-def result_over(relations: Relations, tables: Mapping[str, LocalTable], columns: Sequence[Column]) -> Result:
-    """The rows of a plan over tables."""
+def result_over(
+    relations: Relations, tables: Mapping[str, LocalTable], columns: Sequence[Column], zone: str = "UTC"
+) -> Result:
+    """The rows of a plan over tables. VARIANTs are texts."""
     program = local_program(relations, {name: one.types for name, one in tables.items()})
     assert dict(program.columns) == {column.name: column.type for column in columns}
-    rows = LocalFrame.of(LocalEngine(processes=1).run(program, tables)).rows()
+    rows = LocalFrame.of(LocalEngine(zone, 1).run(program, tables)).with_json().rows()
     return Result(tuple(columns), list(rows))
 
 
@@ -43,10 +42,7 @@ def answer(question: Question, asking: Asking, processes: int = 1) -> Result | R
     if isinstance(found, Refusal):
         return found
     tables = {one.name: table_of(one, question.tables[one.name]) for one in question.streams}
-    program = local_program(found.relations, {name: one.types for name, one in tables.items()})
-    expected = {column.name: column.type for column in question.columns}
-    assert dict(program.columns) == expected, f"columns {program.columns} instead of {expected}"
     engine = LocalEngine(question.zone, processes)
-    rows = list(LocalFrame.of(engine.run(program, tables, found.aggregates)).rows())
+    rows = local_rows(found.relations, question.columns, tables, engine, functions=found.aggregates)
     is_algebra = isinstance(question.program.queries[-1].query, Algebra)
     return Result(question.columns, rows, has_valid_time=is_algebra)

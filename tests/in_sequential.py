@@ -11,7 +11,7 @@ import pyarrow as pa
 from in_stream import FAR, Arrival, arrived, run_stream
 
 from neelc import syntax as parse
-from neelc.algebra.bind.sequential import bind_sequential
+from neelc.algebra.bind.sequential import bind_sequential, with_previous
 from neelc.algebra.plan.extended_filter import judged_events
 from neelc.algebra.plan.sequential import (
     SequentialPlan,
@@ -58,6 +58,7 @@ def clause(text: str) -> tuple[Sequential | None, str]:
     matcher = statement.query.sources[0].matcher
     assert isinstance(matcher, MatchSequential)
     findings, relation = Findings(source), ColumnSource("events", COLUMNS)
+    matcher = with_previous(matcher, relation)
     matched_columns(matcher, relation, findings)
     query = None if findings.diagnostics else bind_sequential(matcher, relation, CLOCK, findings)
     return query, render_all(findings.diagnostics, source)
@@ -73,7 +74,7 @@ def by_definition(query: Sequential, rows: Sequence[Row]) -> Found:
     """The measures and the time of each match, as the reference interpreter has them."""
     times = [None if row["ts"] is None else cast(int, row["ts"]) * 1_000_000 for row in rows]
     found = sequential(query, rows, times)
-    return Counter((*map(repr, match.values), rows[match.rows[-1]]["ts"]) for match in found)
+    return Counter((*map(repr, match.values), rows[match.events[-1].row]["ts"]) for match in found)
 
 
 def by_kernel(
@@ -138,7 +139,8 @@ def by_stream(query: Sequential, rows: Sequence[Row], how: Arrival) -> tuple[Fou
     batches = [*arrived(events, how, 1), ([], FAR)]
     late = {n for batch, now in batches for n in batch if moments[n] <= now}
     found, memory = run_stream(kernel, table, batches)
-    assert plan.program.reach is None or memory.is_empty, "what no match can need is forgotten"
+    is_bounded = plan.program.reach is not None and not plan.program.back
+    assert not is_bounded or memory.is_empty, "what no match can need is forgotten"
     matches: Found = Counter(
         (*(repr(_measure(plan, one.expression, row)) for one in query.measures), row[TIME]) for row in found
     )

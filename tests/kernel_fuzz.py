@@ -4,7 +4,8 @@
     make fuzz PAIRS=100000 SEED=7         more, and others
 
 Each pair is run twice: by the kernel itself, and through the bridge, in small batches and chunks of time.
-Then come as many pairs with Kleene closure under each selection strategy (`kleene_fuzz.py`).
+Then come as many pairs with closures inside of closures, and as many with Kleene closure under each selection
+strategy (`kleene_fuzz.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from unittest.mock import patch
 
 from answers import MAX_CANDIDATES, case_text
 from fuzz_runner import ROUND, fuzz_parser, outcome, rounds
+from generate.inner_closures import inner_closure_sample
+from generate.ordered import with_order
 from generate.rewritable import Sample, sample
 from generate.witnesses import Tables
 from in_bridge import bridge_matches, way
@@ -122,6 +126,7 @@ def run_round(first: int, size: int = ROUND, drawn: Callable[[int], Sample | Non
         found = drawn(number)
         if found is None:
             continue
+        found = with_order(found, number)
         try:
             check_sample(found, tally, number)
         except Different:
@@ -165,8 +170,11 @@ def main() -> int:
     tally = tally_of(run_round, options)
     print("\n" + table(tally, time.monotonic() - begin))
     begin = time.monotonic()
+    nested = tally_of(partial(run_round, drawn=inner_closure_sample), options, what="closures in closures")
+    print("\n" + table(nested, time.monotonic() - begin))
+    begin = time.monotonic()
     kleene = kleene_fuzz.run(options)
-    broken = [text for one in (tally, *kleene.values()) for text in one.broken]
+    broken = [text for one in (tally, nested, *kleene.values()) for text in one.broken]
     return outcome(kleene_fuzz.table(kleene, time.monotonic() - begin), broken)
 
 

@@ -15,6 +15,7 @@ from neelc.ir import expressions as e
 from neelc.ir import types as t
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
+from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import UTC, Months, timestamp_text
 from neelc.runtime.values.types import text_of
 from neelc.scalar.type_of import value_type
@@ -137,7 +138,9 @@ def same(ours: object, theirs: object) -> bool:
         case list(), list():
             return len(ours) == len(theirs) and all(map(same, ours, theirs))
         case dict(), dict():
-            return list(ours) == list(theirs) and all(map(same, ours.values(), theirs.values()))
+            # Maps have no order, and the names of structs are compared with their types.
+            one, other = ({comparable(key): value for key, value in map.items()} for map in (ours, theirs))
+            return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
         case decimal.Decimal(), decimal.Decimal():
             return ours == theirs and ours.as_tuple().exponent == theirs.as_tuple().exponent
     return type(ours) is type(theirs) and ours == theirs

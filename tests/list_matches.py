@@ -55,9 +55,9 @@ HEAD = (
     + ", ".join(f"{name} {spark_type(type)}" for name, type in TYPES.items())
     + ") TIMESTAMP BY ts TYPE BY kind;\n"
 )
-PATTERN = "PATTERN SEQ(A a, B* b[], OR(SEQ(C? c, D d)+ k[], E+ o[]))"
+PATTERN = "PATTERN SEQ(A a, B* b[], OR(SEQ(C? c, D d, (F+ h[])?)+ k[], E+ o[]))"
 COLUMNS = {"a": "x", "b": "i", "k": "x2", "o": "ok"}
-INNER = ("c", "d")
+INNER = ("c", "d", "h")
 
 _NAN, _INF = float("nan"), float("inf")
 _LARGEST = datetime.timedelta(days=106_751_991)
@@ -119,7 +119,12 @@ class Making:
     def binding(self) -> dict[str, Any]:
         first = self.random.random() < 0.5
         iterations = tuple(
-            {"c": self.random.choice((None, self.event("C"))), "d": d} for d in self.events("D", 1)
+            {
+                "c": self.random.choice((None, self.event("C"))),
+                "d": d,
+                "h": self.random.choice((None, self.events("F", 1))),
+            }
+            for d in self.events("D", 1)
         )
         return {
             "a": self.event("A"),
@@ -154,8 +159,8 @@ def matches(query: Match) -> MatchRelation:
 
 def frame(spark: Any, found: list[EvaluationContext]) -> Any:
     """The matches as the kernel gives them."""
-    one = {name: _struct_type(name) for name in ("a", "b", "c", "d", "o")}
-    iteration = f"STRUCT<k_c: {one['c']}, k_d: {one['d']}>"
+    one = {name: _struct_type(name) for name in ("a", "b", "c", "d", "h", "o")}
+    iteration = f"STRUCT<k_c: {one['c']}, k_d: {one['d']}, k_h: ARRAY<{one['h']}>>"
     types = {"a": one["a"], "b": f"ARRAY<{one['b']}>", "k": f"ARRAY<{iteration}>", "o": f"ARRAY<{one['o']}>"}
     schema = ", ".join(f"{COLUMNS[name]} {type}" for name, type in types.items())
     rows = [

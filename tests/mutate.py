@@ -12,7 +12,8 @@ The guards are in tests/mutations/RULE.txt, one small block of text each:
 A block says which guard it breaks, then what stands in compiler/pattern/rules/RULE.py, exactly once, and
 what to put in its place; there may be several such changes. A line `in pattern/rules/names.py` names another
 file; a line `with all rules` asks for all forms and rules to be checked, where the rule alone would not
-show it. Each is tried on a copy of the package, on queries in the order of `make fuzz`.
+show it; a line `by words_fuzz` for another program that looks for a counter-example. Each is tried on a
+copy of the package, on queries in the order of `make fuzz`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from repository import PACKAGES, ROOT
@@ -46,6 +48,7 @@ class Mutation:
     file: str
     changes: tuple[tuple[str, str], ...]
     with_all: bool = False
+    program: str = "fuzz"
 
 
 def mutations(only: Sequence[str] = ()) -> Iterator[Mutation]:
@@ -64,7 +67,7 @@ def parse(rule: str, block: str) -> Mutation:
     ('the window', 'pattern/rules/some_rule.py', (('    if part.within:', '    if True:'),))
     """
     guard, *lines = block.split("\n")
-    file, with_all = f"pattern/rules/{rule}.py", False
+    file, with_all, program = f"pattern/rules/{rule}.py", False, "fuzz"
     changes: list[tuple[list[str], list[str]]] = []
     for line in lines:
         mark, text = line[:1], line[2:]
@@ -78,9 +81,13 @@ def parse(rule: str, block: str) -> Mutation:
             with_all = True
         elif line.startswith("in "):
             file = line.removeprefix("in ")
+        elif line.startswith("by "):
+            program = line.removeprefix("by ")
         else:
-            raise ValueError(f"{rule}: expected `- `, `+ `, `in FILE` or `with all rules`, found: {line}")
-    return Mutation(rule, guard, file, tuple(("\n".join(o), "\n".join(n)) for o, n in changes), with_all)
+            expected = "`- `, `+ `, `in FILE`, `by PROGRAM` or `with all rules`"
+            raise ValueError(f"{rule}: expected {expected}, found: {line}")
+    texts = tuple(("\n".join(old), "\n".join(new)) for old, new in changes)
+    return Mutation(rule, guard, file, texts, with_all, program)
 
 
 def problem(mutation: Mutation, compiler: Path = ROOT / "compiler") -> str | None:
@@ -100,27 +107,30 @@ def try_out(mutation: Mutation, plain: Path, pairs: int) -> str:
     known. It is caught by a query that is not broken without it."""
     if reason := problem(mutation, plain / "neelc"):
         return f"NOT tried: {reason}"
-    rules = [] if mutation.with_all else [mutation.rule]
+    rules = None if mutation.program != "fuzz" else [] if mutation.with_all else [mutation.rule]
+    look = partial(_fuzz, mutation.program, rules)
     with tempfile.TemporaryDirectory(prefix="neelc-mutation-") as directory:
         broken = shutil.copytree(plain, Path(directory, "copy"))
         changed = broken / "neelc" / mutation.file
         for old, new in mutation.changes:
             changed.write_text(changed.read_text().replace(old, new))
-        found = _fuzz(broken, pairs, rules, FIRST)
+        found = look(broken, pairs, FIRST)
     if found.returncode != 1:
         return f"NOT caught: {_last(found)}"
     number, _, after = _last(found).partition(" ")
     if not number.isdigit():
         return f"NOT judged: {_last(found)}"
-    if _fuzz(plain, 1, rules, int(number)).returncode:
+    if look(plain, 1, int(number)).returncode:
         return f"NOT judged: query {number} is broken without the mutation"
     return f"caught {after}"
 
 
-def _fuzz(package: Path, pairs: int, rules: Sequence[str], first: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fuzz", "--until-broken", "--first", str(first), "--pairs", str(pairs)]
+def _fuzz(
+    program: str, rules: Sequence[str] | None, package: Path, pairs: int, first: int
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", program, "--until-broken", "--first", str(first), "--pairs", str(pairs)]
     environment = {**os.environ, "PYTHONPATH": f"{package}:{ROOT / 'tests'}"}
-    command += ["--rules", *rules]
+    command += [] if rules is None else ["--rules", *rules]
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 

@@ -18,15 +18,15 @@ from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
-from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare
-from neelc.ir.program import Column, Program, Stream
+from neelc.ir.program import Column, Program, Stream, streams_read
 from neelc.ir.types import Array, DataType, Map, Struct
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result, Tables
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.spark.trees import identifier, spark_type
+from neelc.tools.cases.local import columns_of
 
 TOGETHER = 25
 """Queries in one job. A plan of many takes longer to make than several of some."""
@@ -44,17 +44,11 @@ class Question:
     @property
     def streams(self) -> tuple[Stream, ...]:
         """The streams that its queries read, each once."""
-        used = (one for named in self.program.queries for one in named.query.streams)
-        read = {table.name: table for one in used for table in one.tables}
-        return tuple(one for one in read.values() if not one.producer)
+        return tuple(streams_read(self.program, range(len(self.program.queries))).values())
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        query = self.program.queries[-1].query
-        if isinstance(query, HostQuery):
-            assert query.simple is not None
-            return query.simple.columns
-        return query.columns
+        return columns_of(self.program)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -141,28 +142,28 @@ def in_no_order(value: object) -> object:
     return comparable(value)
 
 
-# What Spark finds.
+# What an engine finds.
 
 
 def compiled(
-    spark: Any,
+    make: Callable[..., neelc.Rules],
     rules: ReferenceRules,
     frames: Mapping[str, Any],
     chance: Random,
     seen: Counter[str],
     **more: Any,
 ) -> neelc.Rules | None:
-    """The rules that Spark executes; None if it can execute none."""
+    """The rules that an engine executes, which `make` compiles; None if it can execute none."""
     share, judged = chance.random() < 0.85, chance.choice([0, 62])
     try:
         with patch.object(plans, "JUDGED_BY_SPARK", judged):
-            found = neelc.rules(spark, rules.script.text, share=share, **frames, **more)
+            found = make(rules.script.text, share=share, **frames, **more)
     except neelc.NeelQueryError as refusal:
         _check_refusals([refusal])
-        seen["sets not on Spark"] += 1
+        seen["sets not executed"] += 1
         return None
     _check_refusals(found.errors)
-    seen["rules not on Spark"] += len(found.errors)
+    seen["rules not executed"] += len(found.errors)
     return found
 
 
@@ -234,7 +235,7 @@ def check_batch(spark: Any, number: int, seen: Counter[str]) -> Iterator[str]:
             name: frame_of(spark, stream, script.all_rows[name]).repartition(chance.choice([1, 2, 3]))
             for name, stream in rules.streams(rules.names).items()
         }
-        found = compiled(spark, rules, frames, chance, seen)
+        found = compiled(partial(neelc.rules, spark), rules, frames, chance, seen)
         if found is None:
             return
         expected = answers(rules, found.names)
@@ -259,7 +260,8 @@ def check_stream(spark: Any, number: int, seen: Counter[str]) -> Iterator[str]:
         for name, stream in streams.items():
             (root / name).mkdir()
             write_batches(spark, stream, rows[name], how, root / name)
-        found = compiled(spark, rules, dict(read(spark, root, streams)), chance, seen, buckets=how.buckets)
+        frames = dict(read(spark, root, streams))
+        found = compiled(partial(neelc.rules, spark), rules, frames, chance, seen, buckets=how.buckets)
         if found is None:
             return
         late = late_events(rules.streams(found.names).values(), rows, how)

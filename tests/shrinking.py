@@ -93,7 +93,16 @@ def _smaller_queries(query: PatternQuery) -> Iterator[PatternQuery]:
 
 def _smaller_patterns(node: p.Pattern) -> Iterator[p.Pattern]:
     """The pattern with a part left out, an operator, a window or a conjunct."""
-    if not isinstance(node, p.Repeat):  # its part may have no name
+    if node.follow:
+        yield replace(node, follow=None)
+    if isinstance(node, p.Repeat):
+        if node.each:
+            yield replace(node, each=None)
+        if node.each_within:
+            yield replace(node, each_within=None)
+        if node.gaps:
+            yield replace(node, gaps=node.gaps[1:])
+    if not isinstance(node, p.Repeat | p.ClosureGap):  # its part may have no name
         yield from (part for part in inner_parts(node) if not isinstance(part, p.Not))
     if isinstance(node, p.Not) and isinstance(node.part, p.Not):
         yield node.part.part

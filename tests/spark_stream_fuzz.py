@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 from fuzz_runner import fuzz_parser, outcome, show_progress
+from generate.ordered import with_order
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
 from kernel_fuzz import Tally, table
@@ -63,6 +64,7 @@ def drawn(number: int, streams: int) -> Sample | None:
         found = kleene_sample(number, strategies[number // 4 % len(strategies)], streams)
     chance = Random(f"returned {number}")
     kind = chance.choice(["matches", "matches", "aggregates", "DISTINCT"])
+    found = None if found is None else with_order(found, number)
     if found is None or kind == "matches":
         return found
     return returning(found, chance, EXACT if kind == "aggregates" else ())

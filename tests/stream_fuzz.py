@@ -20,14 +20,17 @@ from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
 from fuzz_runner import ROUND, fuzz_parser, outcome
+from generate import imprecise_worlds
 from generate.conditions import seen_in
 from generate.counted import events as counted_events
 from generate.counted import query_text as counted_text
 from generate.imprecise import events as imprecise_events
 from generate.imprecise import query_text as imprecise_text
+from generate.ordered import with_order
 from generate.partial import drawn as drawn_partial
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
+from generate.words import worded_sample
 from imprecise_fuzz import is_same
 from imprecise_fuzz import key as binding
 from in_counting import bound as counted_query
@@ -239,7 +242,7 @@ def check_partial(number: int, tally: Tally) -> None:
 def check_imprecise(number: int, tally: Tally) -> None:
     """Raise `Different` if a stream gives other matches, or other confidences."""
     chance = Random(f"imprecise {number}")
-    text = imprecise_text(chance)
+    text = imprecise_worlds.query_text(chance) if number % 2 else imprecise_text(chance)
     try:
         match = imprecise_query(text)
     except NeelError:
@@ -264,11 +267,14 @@ def check_imprecise(number: int, tally: Tally) -> None:
 
 
 def drawn(number: int) -> Sample | None:
-    """Every other query has lists, under one of the selection strategies."""
+    """Every other query has lists, under one of the selection strategies; some have words between parts."""
+    if number % 4 == 3:
+        return worded_sample(number)
     if number % 2:
-        return sample(number)
+        return with_order(sample(number), number)
     strategies = list(SelectionStrategy)
-    return kleene_sample(number, strategy=strategies[number // 2 % len(strategies)])
+    found = kleene_sample(number, strategy=strategies[number // 2 % len(strategies)])
+    return None if found is None else with_order(found, number)
 
 
 def run_round(first: int, size: int = ROUND) -> Tally:

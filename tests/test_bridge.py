@@ -20,8 +20,7 @@ from neelc.runtime.failures import KernelFailure, parse_failure
 from neelc.runtime.kernels import pattern_kernel as patterns
 from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.gathering import output_schema
-from neelc.runtime.kernels.pattern_kernel import SearchRows, kernel, pattern_kernel
-from neelc.runtime.order import SectionProgress
+from neelc.runtime.kernels.pattern_kernel import KeepingProgress, SearchRows, kernel, pattern_kernel
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.worker import WorkerLimits, WorkerState, initial_state
 
@@ -112,7 +111,7 @@ def _meets(a: Row, b: Row) -> bool:
 
 def _states(
     program: PatternProgram, rows: pa.Table, size: int, rows_at_once: int
-) -> Iterator[WorkerState[SectionProgress]]:
+) -> Iterator[WorkerState[KeepingProgress]]:
     """The state after each batch."""
     kernel = pattern_kernel(program, WorkerLimits(rows_at_once))
     state = initial_state(kernel)

@@ -79,7 +79,7 @@ def check(tally: cases.StreamTally) -> None:
     """Most of the cases that are refused would keep all events."""
     assert tally.agree >= 450 and tally.not_in_process <= 5, str(tally)
     assert set(tally.refused) <= REFUSED, str(tally)
-    assert tally.refused.total() - tally.refused["NEEL4131"] <= 45, str(tally)
+    assert tally.refused.total() - tally.refused["NEEL4131"] <= 70, str(tally)
 
 
 def test_cases_find_the_same_as_streams() -> None:

@@ -14,7 +14,7 @@ from repository import ROOT
 
 from neelc.arguments import ExecutionStrategy, Options
 from neelc.engines.spark.compiled import CompiledScript
-from neelc.pattern.plan.blocks import TooManyRows, UnboundedState, UnsupportedQuery
+from neelc.pattern.plan.blocks import TooManyRows, UnboundedState, UncountedMatches, UnsupportedQuery
 from neelc.pipeline import Planner, compile_program, parse
 from neelc.program import bind
 from neelc.source import Source
@@ -107,7 +107,7 @@ def test_sql_is_for_relational_plans() -> None:
     ("text", "strategy"),
     [
         ("SEQ(A a, B b) WHERE [id] WITHIN 9", "kernel"),
-        ("SEQ(A a, !(B b : concat(b.note, a.note) LIKE 'x%'), C c) WITHIN 9", "join"),
+        ("SEQ(A a, !(B b : concat(b.note, a.note) LIKE 'x%'), C c) WITHIN 9", "kernel"),
         ("SEQ(A a, B b) WHERE [id] USING PARTITION CONTIGUITY", "window"),
     ],
 )
@@ -136,6 +136,20 @@ def test_a_result_that_is_too_large_is_refused() -> None:
 
 def test_limits_stand_in_the_source() -> None:
     assert "most_matches=7)" in pattern("SEQ(A a, B b) WITHIN 9", Options(most_matches=7)).source
+
+
+@pytest.mark.parametrize(
+    ("text", "strategy"),
+    [
+        ("SEQ(A a, B b) WHERE [id] WITHIN 9", ExecutionStrategy.JOIN),
+        ("SEQ(A a, B b) WHERE [id] USING PARTITION CONTIGUITY", ExecutionStrategy.WINDOW),
+    ],
+)
+def test_a_limit_of_matches_is_the_kernels(text: str, strategy: ExecutionStrategy) -> None:
+    assert pattern(text, Options(strategy)).strategies == (("", strategy),)
+    assert pattern(text, Options(most_matches=7)).strategies == (("", ExecutionStrategy.KERNEL),)
+    with pytest.raises(UncountedMatches, match=f"the strategy {strategy} does not limit matches$"):
+        pattern(text, Options(strategy, most_matches=7))
 
 
 def test_what_branches_share_is_taken_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from random import Random
 
 import pytest
 from expressions import ROWS, check, context
@@ -16,11 +17,12 @@ from neelc.ir import types as t
 from neelc.ir.names import written
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.values.times import in_zone
+from neelc.runtime.values.types import cast
 from neelc.scalar.duckdb.pieces import NameScope, UnspelledOperation
 from neelc.scalar.duckdb.spelling import spelled
 from neelc.scalar.spark.expressions import identifier, literal, sql
 from neelc.scalar.spark.expressions import spark_type as ddl
-from neelc.scalar.type_of import type_of
+from neelc.scalar.type_of import type_of, value_type
 
 CORPUS = [text for text, _ in AGREED] + FAILING
 SESSIONS = [("UTC", False), ("America/New_York", False), ("UTC", True), ("America/New_York", True)]
@@ -153,6 +155,49 @@ def test_a_zone_that_is_known_makes_constants_of_clocks() -> None:
     assert "make_timestamptz(1580464800000000)" not in spelled(text, NameScope({})).text
 
 
+# Texts of values: the common forms are read by DuckDB, all others by the runtime.
+
+ZONED = [
+    "", "", "", "Z", "+02:00", "-05:30", "+17:59", "+18:00", "-18:30", " UTC", "+2", "Europe/Berlin", "z",
+]  # fmt: skip
+DAYS = [
+    "2024-05-01", "2024-03-31", "2024-03-10", "2024-11-03", "2024-02-30", "1970-01-01", "1000-01-01",
+    "8999-12-31", "9999-12-31", "0999-01-01", "2024-5-1", "2024-13-01", "2024-05", "+2024-05-01",
+    "-2024-05-01", "2024/05/01",
+]  # fmt: skip
+CLOCKS = [
+    "", " 10:00:00", "T10:00:00", " 02:30:00", " 01:30:00.5", " 10:00", "T23:59", " 24:00:00",
+    " 10:00:60", " 9:00:00", " 10", " 10:00:00.123456", " 10:00:00.1234567", " 10:00:00.", "  10:00:00",
+    " 10:00:0",
+]  # fmt: skip
+NUMBERS = [
+    "0", "-7", "+7", "007", "1.5", ".5", "1.", "1e3", "-0", "9" * 18, "9" * 19, "2147483648", "NaN", "x",
+    "1_0",
+]  # fmt: skip
+BLANKS = ["", "", "", " ", "  ", "\t", "\n", "\u00a0"]
+
+
+def written_values(seed: int) -> list[str]:
+    chance = Random(seed)
+    times = [chance.choice(DAYS) + chance.choice(CLOCKS) + chance.choice(ZONED) for _ in range(3000)]
+    return [chance.choice(BLANKS) + text + chance.choice(BLANKS) for text in (*times, *NUMBERS, *NUMBERS)]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/GMT-2", "America/New_York", "Europe/Berlin"])
+def test_texts_are_read_as_the_runtime_reads_them(zone: str) -> None:
+    texts = written_values(len(zone))
+    rows = DuckRows({"s": t.STRING}, [{"s": text} for text in texts], zone, is_told=True)
+    for type in (t.TIMESTAMP, t.TIMESTAMP_NTZ, t.DATE, t.INT, t.BIGINT, t.DOUBLE, t.Decimal(9, 2)):
+        plain, trimmed = (rows.spelled(f"try_cast({text} AS {type})") for text in ("s", "trim(s)"))
+        found = rows.values([plain, trimmed])
+        with in_zone(zone):
+            own = [
+                [cast(one, "string", value_type(type)) for one in (text, text.strip(" "))] for text in texts
+            ]
+        for text, *several, wanted in zip(texts, *found, own, strict=True):
+            assert all(map(same, several, wanted)), f"{text!r} as {type}: {several} instead of {wanted}"
+
+
 # What is not spelled is named.
 
 
@@ -170,3 +215,10 @@ def test_a_zone_that_is_known_makes_constants_of_clocks() -> None:
 def test_what_is_not_spelled_has_a_name(text: str, problem: str) -> None:
     with pytest.raises(UnspelledOperation, match=problem.replace("(", "\\(").replace(")", "\\)")):
         spelled(text, NameScope({"": {"x": t.INT, "s": t.STRING}}))
+
+
+def test_from_json_is_for_cells_of_files() -> None:
+    columns = {"": {"s": t.STRING}}
+    assert spelled("from_json(s, 'ARRAY<INT>')", NameScope(columns)).type == t.Array(t.INT)
+    with pytest.raises(UnspelledOperation, match="the function from_json"):
+        spelled("from_json(s, 'ARRAY<INT>')", NameScope(columns, strict=True))

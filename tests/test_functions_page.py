@@ -28,7 +28,7 @@ in RETURN only. `first` and `last` need a list: matches have no order.
 
 In MATCH_RECOGNIZE, over the rows of a match in their order, there are also {of_rows}:
 `max_by(A.price, A.time)` is the price of the row with the greatest time, the first of several;
-`any_value` is the first value that is not NULL, and `array_agg` another name of `collect_list`.
+`any_value` is the first value that is not NULL.
 """
 
 

@@ -30,7 +30,7 @@ SAMPLE = "--jobs 4 --nodes 4 --mappers 6 --reducers 4 --seed 63 --format csv"
 LOGS = ("jobs", "shuffle", "ganglia")
 QUERIES = re.findall(r"^CREATE QUERY (\w+)", SCRIPT.read_text(), re.MULTILINE)
 
-ENGINES: dict[str, list[str]] = {"reference": QUERIES, "spark": QUERIES}
+ENGINES: dict[str, list[str]] = {"reference": QUERIES, "local": QUERIES, "spark": QUERIES}
 """The queries that each engine runs."""
 ASKED = [(engine, query) for engine, queries in ENGINES.items() for query in queries]
 

@@ -9,11 +9,13 @@ from math import comb
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from asked_cases import CASES, question
 from fuzz_runner import RoundFindings, checked
-from imprecise_fuzz import check_query, is_same, key
+from generate.imprecise_worlds import HEAD, KINDS, SHAPED
+from imprecise_fuzz import check_kind, check_query, is_same, key
 from in_bridge import Way, way
 from in_imprecise import weighed
 from pattern_examples import imprecise_query, query
@@ -25,9 +27,12 @@ from neelc.runtime.failures import KernelFailure
 from neelc.runtime.kernels import running as repeating
 from neelc.runtime.kernels.confidence import confidence as weighing
 from neelc.runtime.kernels.confidence import kernel as imprecise
+from neelc.runtime.kernels.confidence import replay, worlds
+from neelc.runtime.kernels.confidence.ranges import PossibleTimes
+from neelc.runtime.kernels.events import TRIANGULAR, TimeShapes
 from neelc.runtime.kernels.pattern_kernel import SearchRows
 from neelc.runtime.order import SectionProgress
-from neelc.runtime.program import ImpreciseProgram
+from neelc.runtime.program import ImpreciseProgram, Weigh
 from neelc.runtime.reference import matches
 from neelc.runtime.reference.results import result, rows_of
 from neelc.runtime.reference.worlds import WeighedMatch
@@ -39,7 +44,7 @@ QUERIES, PARTS, WORLDS = 32, 2, 12
 PLAIN = Way(1000, 100_000, None, None, 0)
 PATHS = sorted(CASES.glob("confidence/*.case"))
 REFUSED = """
-    alone-in-its-window and-in-a-window exists negated-list next-match strict-contiguity window-of-events
+    next-match strict-contiguity
 """.split()
 
 
@@ -55,6 +60,20 @@ def test_random_queries(part: int) -> None:
     assert seen["pairs"] >= 3 * QUERIES, seen
     assert seen["with matches"] >= 1.5 * QUERIES, seen
     assert seen["uncertain"] >= 0.6 * QUERIES, seen
+
+
+@pytest.mark.parametrize("kind", (*KINDS, SHAPED))
+def test_random_queries_without_one_order(kind: str) -> None:
+    findings = checked(partial(check_kind, kind, worlds=8), 0, 12)
+    seen = findings.seen
+    assert not findings.broken
+    assert seen["pairs"] >= 24 and seen["with matches"] >= 8 and seen["uncertain"] >= 4, seen
+
+
+def test_a_wrong_bound_is_noticed() -> None:
+    """Simultaneous events would be in order."""
+    with patch.object(replay, "interval", lambda bounds, times: (np.full((), -(2**62)), np.full((), 2**62))):
+        assert checked(partial(check_kind, "and", worlds=8), 0, 12).broken
 
 
 def test_wrong_chunks_are_noticed() -> None:
@@ -131,6 +150,78 @@ def test_what_is_precise_is_certain(text: str) -> None:
         assert is_same(weighed(imprecise_query(text), {"S": rows}, way(seed)), expected)
 
 
+class TestWithoutOneOrder:
+    def test_others_are_independent_given_the_own_times(self) -> None:
+        """Ten events that must not be in the window, of a hundred times each: no world is made."""
+        spoilers = " ".join(["N0..99"] * 10)
+        assert chances("AND(A a, !N n, B b) WITHIN 9", f"A5 B6 {spoilers}") == [pytest.approx(0.85**10)]
+
+    def test_wide_ranges_by_all_orders(self) -> None:
+        """Two of a million times are at most 9 apart in one of about 50,000 worlds."""
+        wide, million = "0..999999", 10**6
+        near = million + 2 * sum(million - apart for apart in range(1, 10))
+        found = chances("AND(A a, B b) WITHIN 9", f"A{wide} B{wide}")
+        assert found == [pytest.approx(near / million**2, rel=1e-9)]
+        three = chances("AND(A a, SEQ(B b, C c))", f"A{wide} B{wide} C{wide}")
+        assert three == [pytest.approx((million - 1) / (2 * million), rel=1e-9)]
+
+    @pytest.mark.parametrize("text", ["AND(A a, B b, C c) WITHIN 4", "SEQ(A a, AND(B+ b[], C? c)) WITHIN 6"])
+    def test_all_orders_are_all_worlds(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        events = "A0..3 B1..5 B2..4 C0..6 A1..4"
+        by_times = chances(text, events)
+        monkeypatch.setattr(worlds, "WIDE", 0)
+        assert chances(text, events) == pytest.approx(by_times, rel=0, abs=1e-12)
+        assert len(by_times) > 3
+
+    def test_one_of_many_exists(self) -> None:
+        some = " ".join(["B0..9"] * 30)
+        assert chances("EXISTS b : AND(A a, B b) WITHIN 0", f"A5 {some}") == [pytest.approx(1 - 0.9**30)]
+
+    def test_windows_of_events_count_without_worlds(self) -> None:
+        """Of twenty events, each inside with one half, at most two are."""
+        others = " ".join(["X1..4"] * 20)
+        expected = sum(comb(20, inside) for inside in range(3)) / 2**20
+        assert chances("SEQ(A a, B b) WITHIN 4 EVENTS", f"A1 B2 {others}") == [pytest.approx(expected)]
+
+    def test_combinations_have_a_limit(self) -> None:
+        wide = "0..999"
+        with pytest.raises(KernelFailure, match=r"1e.09 combinations of times: the limit MAX_INSTANTS"):
+            chances("AND(A a, B b, C c, !N n) WITHIN 9", f"A{wide} B{wide} C{wide} N0")
+        some = " ".join(["B0..9"] * 7)
+        with pytest.raises(KernelFailure, match=r"9 events .* 1e.07 possible worlds: the limit MAX_WORLDS"):
+            chances("SEQ(A a, B+ b[], C c) RETURN COLLAPSED a.x, b[].x", f"A-1 C5 {some}")
+
+    def test_certain_elements_of_collapsed_lists(self) -> None:
+        text = "SEQ(A a, B+ b[], C c) RETURN COLLAPSED a.x, b[].x"
+        assert chances(text, "A0 B1..2 B1..2 B3..4 C4") == [0.5, 0.5]
+
+
+class TestDistributions:
+    @pytest.mark.parametrize("count", range(1, 8))
+    def test_triangular_times(self, count: int) -> None:
+        weights = [min(place + 1, count - place) for place in range(count)]
+        shapes = TimeShapes(np.array([TRIANGULAR], np.int8), np.zeros(1, np.int64), np.zeros(0))
+        times = PossibleTimes(np.array([0]), np.array([count - 1]), shapes)
+        event, at = np.zeros(count, np.int64), np.arange(count)
+        until = np.cumsum(weights) / sum(weights)
+        assert times.mass(event, at) == pytest.approx(np.array(weights) / sum(weights))
+        assert times.until(event, at) == pytest.approx(until)
+        assert times.after(event, at) == pytest.approx(1 - until)
+
+    def test_uniform_is_what_it_was(self) -> None:
+        """The word changes nothing: dynamic programming weighs the query."""
+        head = HEAD.format("DISTRIBUTION UNIFORM")
+        program = imprecise_plan(query("SEQ(A a, B b)", head), (), "MILLISECOND").program
+        assert isinstance(program.steps[-1], Weigh)
+
+    def test_wide_triangles(self) -> None:
+        """A million times: the middle is after half of them."""
+        head = HEAD.format("DISTRIBUTION TRIANGULAR")
+        rows = [{**row, "w": None, "shape": None} for row in stream("A0..999999 B500000")]
+        ((_, confidence),) = weighed(query("SEQ(A a, B b)", head), {"S": rows}, PLAIN)
+        assert confidence == pytest.approx(0.5)
+
+
 class TestWideRanges:
     MILLION = 10**6
 
@@ -196,18 +287,11 @@ def test_rows_leave_when_no_match_needs_them() -> None:
 
 
 REFUSALS: Mapping[str, str] = {
-    "AND(A a, B b) WITHIN 9": "AND over",
-    "AND_NEG(A a, !N n, B b)": "AND_NEG over",
     "SEQ(A a, B b) USING SKIP TILL NEXT MATCH": "SKIP TILL NEXT MATCH over",
     "SEQ(A a, B b) USING STRICT CONTIGUITY": "STRICT CONTIGUITY over",
     "SEQ(A a, B b) PARTITION BY id USING PARTITION CONTIGUITY": "PARTITION CONTIGUITY over",
-    "SEQ(A a, B b) WITHIN 3 EVENTS": "a window of EVENTS over",
-    "SEQ(A a, SEQ(B b, C c) WITHIN 3)": r"WITHIN on the part `.*SEQ\(B b, C c\).*` over",
-    "SEQ(A a, !SEQ(B b, N n), C c)": r"the negated part `!SEQ\(B b, N n\)` over",
-    "SEQ(A a, !B{2} b[], C c)": r"the negated part `!B\{2\} b\[\]` over",
-    "SEQ(A a, SEQ(B b, C c)+ k[])": r"the closure `SEQ\(B b, C c\)\+ k\[\]` of a part over",
-    "EXISTS b : SEQ(A a, B b)": "EXISTS over",
-    "SEQ(A a, B+ b[]) RETURN COLLAPSED a.x, b[].x": "RETURN COLLAPSED over",
+    "SEQ(A a, SEQ(B b, !N n, C c)+ k[])": "a negation or EXISTS inside of a closure, over",
+    "SEQ(A a, SEQ(B b, C? c)+ k[])": "a closure of a part with a choice, over",
     "SEQ(A a, B b) WHERE b.ts - a.ts > 3": "the condition `.*` on times over",
 }
 

@@ -130,6 +130,27 @@ def test_a_result_in_a_notebook_and_on_a_console(capsys: pytest.CaptureFixture[s
     assert repr(frame) == "<neelc.LocalFrame: m_user STRING, l_ts BIGINT, m_ts BIGINT>"
 
 
+def test_some_rows_of_a_result_in_texts_of_spark() -> None:
+    frame = pairs()
+    some = frame.where("a_id % 10 = 1").selectExpr("a_id DIV 2 AS half", "b_ts").orderBy("half DESC", "b_ts")
+    rows: list[Any] = some.collect()
+    assert some.columns == ["half", "b_ts"] and len(rows) == some.count() == frame.count() // 5
+    assert [half for half, _ in rows] == sorted((half for half, _ in rows), reverse=True)
+    assert sorted(some.selectExpr("half").distinct().collect()) == [(0,), (5,), (10,), (15,), (20,)]
+    assert some.limit(3).collect() == rows[:3]
+    for wrong in ("nothing > 1", "no_such_function(a_id)"):
+        with pytest.raises(neelc.NeelRunError, match=r"NEEL4150.*unknown to the local engine"):
+            frame.where(wrong)
+
+
+def test_a_result_is_a_stream_of_another_query() -> None:
+    """Of each id, one pair ends at the second event, two at the third and two at the fourth."""
+    found = neelc.stream(pairs(), timestamp="b_ts")
+    again = neelc.local().sql("PATTERN SEQ(P a, P b) WHERE [a_id] WITHIN 1 MINUTE RETURN a.a_id", P=found)
+    assert sorted(again.collect()) == [(id,) for id in range(1, 50, 2) for _ in range(1 * 2 + 2 * 2)]
+    assert pa.table(pairs()) == pairs().arrow()
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "arrow"])
 def test_results_in_files(ending: str, tmp_path: Path) -> None:
     path, frame = tmp_path / f"pairs.{ending}", pairs()
@@ -174,12 +195,52 @@ def test_a_select() -> None:
 def test_time_zones() -> None:
     text = "PATTERN Login l RETURN hour(l.ts) AS h"
     rows = [{"ts": datetime(2024, 7, 1, 12, tzinfo=UTC), "kind": "Login"}]
-    zones = {"UTC": 12, "America/New_York": 8}
+    zones = {"UTC": 12, "America/New_York": 8, "+02:00": 14, "-03:00": 9, "PST": 5}
     for zone, hour in zones.items():
         frame = neelc.local(timezone=zone).sql(text, S=neelc.stream(rows, type="kind"))
         assert list(frame.rows()) == [(hour,)]
     with pytest.raises(ValueError, match="timezone"):
         neelc.local(timezone="Mars/Olympus")
+    with pytest.raises(ValueError, match="whole hours"):
+        neelc.local(timezone="+05:30")
+
+
+def test_times_are_written_by_the_clock_of_the_session(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"ts": datetime(2024, 7, 1, 12, tzinfo=UTC), "kind": "Login"}]
+    session = neelc.local(timezone="America/New_York")
+    frame = session.sql("PATTERN Login l RETURN l.ts AS ts", S=neelc.stream(rows, type="kind"))
+    frame.show()
+    frame.write(tmp_path / "x.csv")
+    for text in (capsys.readouterr().out, frame._repr_html_(), (tmp_path / "x.csv").read_text()):
+        assert "2024-07-01 08:00:00" in text
+
+
+def test_rows_without_columns(tmp_path: Path) -> None:
+    frame = neelc.local().sql(
+        "SELECT * FROM logins MATCH_RECOGNIZE (ORDER BY ts PATTERN (A))", logins=LOGINS[:2]
+    )
+    assert (frame.columns, frame.count(), list(frame.rows())) == ([], 2, [(), ()])
+    assert frame.arrow().column_names == [] and frame.write(tmp_path / "x.parquet") == 2
+
+
+def test_a_result_is_read_by_another_session() -> None:
+    frame = pairs()
+    found = neelc.local().sql(
+        "PATTERN Pairs p RETURN p.gap AS gap", Pairs=neelc.stream(frame, timestamp="b_ts")
+    )
+    assert sorted(found.rows()) == sorted((row[2],) for row in frame.rows())
+    assert pa.table(frame) == frame.arrow()
+
+
+def test_a_function_of_a_user_that_fails() -> None:
+    session = neelc.local()
+    session.register_aggregate("inverse", lambda values: 1 // (len(values) - 1), returns="DOUBLE")
+    text = "PATTERN SEQ(A+ a[], B b) RETURN inverse(a[].x) AS x"
+    rows = [{"ts": 1, "kind": "A", "x": 0}, {"ts": 2, "kind": "B", "x": 1}]
+    with pytest.raises(neelc.NeelRunError, match=r"NEEL5008.*by zero"):
+        session.sql(text, S=neelc.stream(rows, type="kind")).count()
 
 
 def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -188,7 +249,7 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     one, two = (
         neelc.local(processes=count).sql(PAIRS, S=neelc.stream(str(path), type="kind")) for count in (1, 2)
     )
-    monkeypatch.setattr("neelc.engines.local.inputs.MANY_ROWS", 100)
+    monkeypatch.setattr("neelc.engines.local.tables.MANY_ROWS", 100)
     two = neelc.local(processes=2).sql(PAIRS, S=neelc.stream(str(path), type="kind"))
     assert sorted(one.rows()) == sorted(two.rows()) and one.count() > 1_000
     assert two.run.engine.pool is not None and one.run.engine.pool is None
@@ -197,7 +258,7 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_failure_in_another_process_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "events.parquet"
     pa.parquet.write_table(events(2_000), path)
-    monkeypatch.setattr("neelc.engines.local.inputs.MANY_ROWS", 100)
+    monkeypatch.setattr("neelc.engines.local.tables.MANY_ROWS", 100)
     frame = neelc.local(processes=2).sql(
         "PATTERN SEQ(A a, A b) WHERE [id] WITHIN 1 HOUR",
         S=neelc.stream(str(path), type="kind"),
@@ -206,6 +267,31 @@ def test_a_failure_in_another_process_is_told(monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(neelc.NeelRunError, match="10") as failure:
         frame.count()
     assert failure.value.kind == "MAX_MATCHES"
+
+
+def test_a_limit_of_matches_holds_where_window_functions_are_cheaper() -> None:
+    text = "PATTERN SEQ(A a, A b) WHERE [id] USING PARTITION CONTIGUITY"
+    session, given = neelc.local(), neelc.stream(events(2_000), type="kind")
+    assert "window" in session.compile(text, S=given).plan and session.sql(text, S=given).count() > 10
+    with pytest.raises(neelc.NeelRunError, match="more than 10 matches") as failure:
+        session.sql(text, S=given, most_matches=10).count()
+    assert failure.value.kind == "MAX_MATCHES"
+    with pytest.raises(neelc.NeelQueryError, match="the strategy window does not limit matches"):
+        session.sql(text, S=given, most_matches=10, strategy="window")
+
+
+def test_explanations_are_about_this_engine() -> None:
+    session, given = neelc.local(), neelc.stream(events(10), type="kind")
+    for text in (session.explain(PAIRS, S=given), session.compile(PAIRS, S=given).explain()):
+        assert "read S once, by DuckDB" in text and "\nLocal  kernel" in text
+        assert "shuffle" not in text and "Spark" not in text
+    frame = session.sql("PATTERN A a RETURN a.ts AS ts, a.id AS id, a.kind AS kind", S=given)
+    assert "\nLocal  kernel" in session.explain(PAIRS, S=neelc.stream(frame, type="kind"))
+    assert not frame.run.has_run
+    declared = "CREATE STREAM T (ts BIGINT, id INT) TIMESTAMP BY ts UNIT SECONDS; PATTERN T t"
+    assert "\nLocal  kernel" in session.explain(declared)
+    text = session.rules({"one": PAIRS, "two": f"{PAIRS}"}, S=given).explain()
+    assert "one sort, by DuckDB" in text and "each once, by DuckDB" in text and "Spark" not in text
 
 
 def test_memory_is_a_size() -> None:

@@ -73,6 +73,8 @@ def test_matches_are_recovered_from_the_rows_of_the_query_that_is_asked() -> Non
     for path, match, events in [*some, *generated()]:
         if any(stream.query for stream in match.streams):
             continue  # Spark is given its rows as a stream
+        if match.order is not None and match.order.limit is not None:
+            continue  # rows are left out, and with them their matches
         try:
             found = find_matches(match, events)
         except LimitReached:

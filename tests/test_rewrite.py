@@ -47,7 +47,8 @@ def test_queries_have_matches(tally: Tally) -> None:
 
 def test_rules_fire(tally: Tally) -> None:
     """Random queries that no rule fires on test nothing. Rare rules may need more queries than these."""
-    silent = set(rewriting.rules()) - set(tally.fired)
+    # `complete_fuzz` draws WHEN COMPLETE: few of these queries have a negation at an end.
+    silent = set(rewriting.rules()) - set(tally.fired) - {"when_complete_to_condition"}
     assert len(silent) <= 2, sorted(silent)
     for number in range(QUERIES, 8 * QUERIES):
         if not silent:

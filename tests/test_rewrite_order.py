@@ -37,6 +37,13 @@ class Constraint:
 CONSTRAINTS = [
     Constraint(
         "simplify",
+        "the end of the data",
+        "place conditions",
+        "SEQ(A a, !B b) WITHIN 5 WHEN COMPLETE",
+        "SEQ((A a : a.`5 MILLISECONDS before the end`), !B b)",
+    ),
+    Constraint(
+        "simplify",
         "windows",
         "flatten",
         "SEQ(A a, SEQ(B b, C c) WITHIN 10) WITHIN 5",

@@ -32,7 +32,7 @@ NAMES = tuple(COLUMNS)
 Row = Mapping[str, object]
 
 
-GROWING = ("lpad", "repeat", "rpad")
+GROWING = ("array_insert", "array_repeat", "lpad", "repeat", "rpad", "sequence", "space")
 
 
 def differences(expression: e.Expr, rows: list[Row]) -> list[object]:
@@ -52,7 +52,8 @@ def differences(expression: e.Expr, rows: list[Row]) -> list[object]:
 def short(row: Row) -> Row:
     """Without the numbers that ask for texts of gigabytes."""
     numbers = (float, int, decimal.Decimal)
-    return {name: 7 if isinstance(value, numbers) and value > 100 else value for name, value in row.items()}
+    large = {name for name, value in row.items() if isinstance(value, numbers) and not -100 < value < 100}
+    return {name: 7 if name in large else value for name, value in row.items()}
 
 
 TEXTS = (
@@ -150,6 +151,11 @@ LITERALS = (
     "''",
     "TIMESTAMP '2024-10-27 02:30:00'",
     "DATE '2024-02-29'",
+    "'utf-8'",
+    "'$.a'",
+    "array(1, NULL)",
+    "array(array(1, NULL), a.arr)",
+    "array(struct('k', 2), struct('', 1))",
 )
 
 
@@ -162,6 +168,8 @@ def calls(signature: Signature, chance: Random) -> Iterator[str]:
         given = [chance.choice(arguments if chance.random() < 0.8 else LITERALS) for _ in range(count)]
         if signature.name == "named_struct":
             given = [part for place, one in enumerate(given) for part in (f"'f{place}'", one)]
+        if "unit" in signature.required:
+            given[0] = chance.choice(("MONTH", "DAY", "SECOND"))
         yield f"{signature.name}({', '.join(given)})"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from repository import ROOT
 
+import neelc
 from neelc.cli import main
 from neelc.errors import NeelError
 from neelc.ir.node import walk
@@ -217,3 +218,27 @@ def test_the_page_names_every_function() -> None:
     page = (ROOT / "docs" / "how-to" / "run-queries-you-did-not-write.md").read_text()
     named = page[page.index("## Functions") :]
     assert [name for name in sorted(ALLOWED) if f"`{name}`" not in named] == []
+
+
+MEASURED = "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.ts AS a PATTERN (A))"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"SELECT * FROM read_csv('{{secret}}') {MEASURED}",
+        f"SELECT * FROM `{{secret}}` {MEASURED}",
+        f"SELECT * FROM csv.`{{secret}}` {MEASURED}",
+        f"SELECT (SELECT max(word) FROM '{{secret}}') AS word FROM t {MEASURED}",
+        f"SELECT m.a, other.* FROM t {MEASURED} AS m, hidden AS other",  # a variable of Python, for DuckDB
+        f"SELECT getenv('HOME') AS home FROM t {MEASURED}",
+        "CREATE STREAM s FROM '{secret}'; PATTERN s a",
+    ],
+)
+def test_text_of_a_local_session_reads_only_what_it_is_given(text: str, secret: Path) -> None:
+    hidden = [{"word": "hush"}]
+    session = neelc.local(untrusted=True)
+    session.register("t", [{"ts": 1}], timestamp="ts")
+    with pytest.raises(neelc.NeelQueryError, match=r"NEEL406[123]"):
+        list(session.sql(text.format(secret=secret)).rows())
+    assert hidden and list(session.sql(f"SELECT a FROM t {MEASURED}").rows()) == [(1,)]

@@ -7,9 +7,13 @@ from collections import Counter
 import pytest
 import why_texts
 import why_texts_of_operators
+from in_local import made_locally
+from time_lines import Made
 from why_fuzz import check
-from whying import program, why_lines, whys
+from why_of_engines import COLUMNS, WhyTests
+from whying import STREAM, program, rows, why_lines, whys
 
+import neelc
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.tools.why import explaining as whole
@@ -35,6 +39,26 @@ TEXTS = why_texts.TEXTS | why_texts_of_operators.TEXTS
 def test_texts(name: str) -> None:
     query, stream, text = TEXTS[name]
     assert why_lines(query, stream) == lines(text)
+
+
+class TestWhyLocally(WhyTests):
+    """On the local engine, which reads the events without Spark."""
+
+    @pytest.fixture
+    def session(self) -> neelc.Session:
+        return neelc.local()
+
+    @pytest.fixture
+    def made(self) -> Made:
+        return made_locally
+
+
+def test_texts_on_the_local_engine() -> None:
+    session = neelc.local()
+    for query, stream, text in TEXTS.values():
+        given = made_locally(rows(stream), COLUMNS)
+        found = session.why(f"{STREAM}PATTERN {query}", S=given)
+        assert list(found.explanations[0].lines) == lines(text)
 
 
 @pytest.mark.parametrize("first", range(0, RANDOM, 10))

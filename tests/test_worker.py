@@ -28,7 +28,7 @@ from in_rows import Way as RowWay
 from in_rows import bound as row_query
 from in_rows import recognized_by_kernel
 from interrupting import Kernel, KernelRun, Results, State, advanced, recorded
-from pattern_examples import imprecise_query
+from pattern_examples import imprecise_query, query
 
 from neelc.errors import NeelError
 from neelc.ir.program import Column
@@ -63,6 +63,19 @@ def random_patterns() -> None:
         with suppress(UnsupportedQuery):
             for place, tables in enumerate(found.tables):
                 bridge_matches(found.match, tables, often(number + place))
+
+
+CHOICES = ("AFTER MATCH SKIP PAST LAST EVENT", "AFTER MATCH SKIP TO b", "SUPPRESS 3", "ONE MATCH PER b")
+
+
+def random_choices() -> None:
+    """Of matches that are compared with those before them, with keys and without."""
+    for seed, (clause, where) in enumerate(product(CHOICES * 4, ("", "WHERE [id]"))):
+        chance = Random(seed)
+        rest = {"user": "u", "x": 1.0, "n": 1}
+        rows = [{"ts": t, "kind": chance.choice("ABC"), "id": 1 + t % 2, **rest} for t in range(60)]
+        match = query(f"SEQ(A a, !C c, B b) {where} WITHIN {chance.randint(2, 9)} {clause} RETURN a.id")
+        bridge_matches(match, {"S": rows}, often(seed))
 
 
 def small_patterns() -> None:
@@ -167,6 +180,7 @@ def intervals(chance: Random) -> Iterator[pa.RecordBatch]:
 
 KINDS: dict[str, Callable[[], None]] = {
     "pattern": random_patterns,
+    "matches kept": random_choices,
     "small pattern": small_patterns,
     "counting": random_counts,
     "imprecise": random_confidences,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from fuzz_runner import fuzz
+from generate.ordered import with_order
 from generate.rewritable import sample
 
 from neelc.ir.program import Match
@@ -81,7 +82,7 @@ def wrong_proposals(
 
 def check(number: int, tally: Counter[str]) -> list[str]:
     """The wrong explanations of the query with this number, over its streams."""
-    random_sample = sample(number, STREAMS)
+    random_sample = with_order(sample(number, STREAMS), number)
     match = random_sample.match
     tally["pairs"] += len(random_sample.tables)
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import alias, identifier
 
 # Addresses.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from neelc.errors import CATALOGUE, Diagnostic, NeelError, render
 from neelc.files import CallError
 from neelc.runtime.failures import AGGREGATE, SKIP, STATE, parse_failure, window_text
-from neelc.scalar.datetime_patterns import EXAMPLE
+from neelc.runtime.values.datetime_patterns import EXAMPLE
 from neelc.source import Source, Span
 
 # What Spark's exceptions report about files and workers, in a sentence that says what to do.
@@ -44,8 +44,8 @@ _MESSAGES = {
         "memory for it; with fewer tasks at a time, as in local[1], there is more for each"
     ),
     "No space left on device": (
-        "no space left on a disk: that of the output, of the checkpoint, or of Spark's own files "
-        "(spark.local.dir)"
+        "no space left on a disk: that of the output, of the checkpoint, or of temporary files "
+        "(spark.local.dir on Spark, TMPDIR on the local engine)"
     ),
 }
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from neelc.api.errors import translated
 from neelc.api.local_frame import LocalFrame
 from neelc.api.query import BoundScript, DisplayText, Query
 from neelc.api.session import Session
-from neelc.api.streams import StreamData, format_of, streams_read
+from neelc.api.streams import (
+    StreamData,
+    format_of,
+    in_catalog,
+    parquet_files,
+    streams_read,
+    variable_as_stream,
+)
+from neelc.arguments import Options
+from neelc.catalog.data_warnings import used_types
 from neelc.catalog.inputs import GivenStream, Location, unit_of
 from neelc.catalog.readers.text import Table, likely_timestamp
 from neelc.engines.fitting import table_without_rows
@@ -23,41 +33,56 @@ from neelc.engines.local.inputs import file_table, fitted_table
 from neelc.engines.local.plan import local_program, spelled_host
 from neelc.engines.local.program import LocalProgram, Types
 from neelc.engines.local.reading import scanned
-from neelc.engines.local.tables import LocalTable
+from neelc.engines.local.tables import LocalTable, is_worth_splitting
 from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
+from neelc.explain.engine import Engine, local_engine
 from neelc.files import CallError
+from neelc.ir.names import written
+from neelc.ir.node import walk
 from neelc.ir.program import Column, Program, Stream
-from neelc.ir.script import Script
-from neelc.rows.bind.host import Describe, DescribedColumns, SparkRejection
+from neelc.ir.script import HostSelect, Script
+from neelc.rows.bind.host import ON_SPARK, Describe, DescribedColumns, UnspelledQuery
 from neelc.rows.bind.host_text import SparkQuery
-from neelc.runtime.values.times import zone_of
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
+from neelc.scalar.duckdb.times import zone_in_duckdb
 from neelc.source import Source, Span
+from neelc.syntax.host import mentions
 
 if TYPE_CHECKING:
+    from neelc.api.rules import Rules
+    from neelc.api.timeline import DrawingEngine
     from neelc.engines.spark.compiled import CompiledScript
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def local(
-    *, timezone: str = "UTC", processes: int | None = None, memory: str | int | None = None
+    *,
+    timezone: str = "UTC",
+    processes: int | None = None,
+    memory: str | int | None = None,
+    untrusted: bool = False,
+    stats: str | Mapping[str, object] | None = None,
 ) -> LocalSession:
     """A session without Spark: queries over files and data of this machine, by DuckDB and neelc's kernels.
 
     `neelc.local().sql("PATTERN ...", Trades="trades.parquet").df()`. `processes` is how many work on large
     data, by default one for each core; `memory` is how much DuckDB may take, such as "4GB", before it uses
-    the disk.
+    the disk. `untrusted` and `stats` are those of `neelc.Session`.
     """
     try:
-        zone_of(timezone)
+        zone_in_duckdb(timezone)
+    except CallError as error:
+        raise ValueError(str(error)) from None
     except ValueError:
         raise ValueError(f"timezone: this Python knows no {timezone!r}") from None
     count = len(os.sched_getaffinity(0)) if processes is None else processes
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"processes: a number of at least 1, not {processes!r}")
-    return LocalSession(LocalEngine(timezone, count, None if memory is None else bytes_of(memory)))
+    engine = LocalEngine(timezone, count, None if memory is None else bytes_of(memory))
+    return LocalSession(engine, untrusted=untrusted, stats=stats)
 
 
 def bytes_of(memory: str | int) -> int:
@@ -114,6 +139,7 @@ class LocalStream:
             data.type,
             None if data.unit is None else unit_of(data.unit),
             timestamp_format=data.timestamp_format,
+            then_by=data.then_by,
         )
 
     def table(self, stream: Stream, calls: dict[str, EvaluatedCall]) -> LocalTable:
@@ -122,16 +148,30 @@ class LocalStream:
         table = file_table(self._location, stream, calls, self.engine.zone) if held is None else held
         return fitted_table(table, stream, calls)
 
+    def frame(self, stream: Stream) -> LocalFrame:
+        """Its rows, with the columns that the bound stream has."""
+        calls: dict[str, EvaluatedCall] = {}
+        table = self.table(stream, calls)
+        return LocalFrame.of_stream(self.engine, stream.name, table, calls.values())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that its data have."""
+        return list(self._typed_tables(schema_only=True)[0].names)
+
     def parquet_files(self) -> list[Path]:
-        """None: their types are looked at when they are read."""
-        return []
+        """Its files, if it is a path of Parquet files."""
+        return parquet_files(self.data) if isinstance(self.data.data, str) else []
 
     @cached_property
     def _held(self) -> LocalTable | None:
         """What is in memory."""
         from neelc.engines.local.given import as_local_table
 
-        return None if isinstance(self.data.data, str) else as_local_table(self.data.data)
+        data = self.data.data
+        if isinstance(data, LocalFrame):
+            return data.table()
+        return None if isinstance(data, str) else as_local_table(data)
 
     @property
     def _location(self) -> Location:
@@ -157,6 +197,8 @@ class LocalStream:
         return tables
 
     def _typed_tables(self, schema_only: bool) -> list[Table]:
+        if isinstance(self.data.data, LocalFrame):  # its query need not run yet
+            return [_without_rows(self.data.data.types, self.name)]
         if self._held is not None:
             return [_without_rows(self._held.types, self.name)]
         location = self._location
@@ -164,6 +206,18 @@ class LocalStream:
             return location.tables(schema_only)
         read = Read(self.name, str(location.path), location.format, "", tuple(location.options.items()))
         return [_without_rows(scanned(read, {}, self.engine.zone).types, self.name)]
+
+
+def session_over(events: StreamData, untrusted: bool) -> tuple[LocalSession, StreamData]:
+    """A session for some events, and the events: what is in memory has been read, which may be possible only
+    once."""
+    from neelc.engines.local.given import as_local_table
+
+    data = events.data
+    engine = data.run.engine if isinstance(data, LocalFrame) else LocalEngine()
+    if not isinstance(data, LocalFrame | str):
+        data = LocalFrame.of_stream(engine, "events", as_local_table(data))
+    return LocalSession(engine, untrusted=untrusted), replace(events, data=data)
 
 
 def _without_rows(types: Types, name: str) -> Table:
@@ -179,21 +233,30 @@ class LocalSession(Session):
     def __init__(self, engine: LocalEngine, *, untrusted: bool = False, stats: Any = None) -> None:
         super().__init__(LocalHandle(engine), untrusted=untrusted, stats=stats)
         self.engine = engine
+        self._variables: Mapping[str, object] = {}
 
-    def rules(self, *_: Any, **__: Any) -> NoReturn:
-        """Many rules run on Spark."""
-        raise only_on_spark("rules", "neelc.rules(spark, ...)")
+    def reading(self, variables: Mapping[str, object]) -> LocalSession:
+        """The same session; its queries also find streams among variables, by their names."""
+        found = copy(self)
+        found._variables = variables
+        return found
 
-    def sql_all(self, *_: Any, **__: Any) -> NoReturn:
-        """Many rules run on Spark."""
-        raise only_on_spark("sql_all", "neelc.rules(spark, ...)")
+    def close(self) -> None:
+        """End the processes that have helped with large data. The next large query starts new ones."""
+        if self.engine.pool is not None:
+            self.engine.pool.stop()
 
-    def why(self, *_: Any, **__: Any) -> NoReturn:
-        """Spark reads the events of a key."""
-        raise only_on_spark("why", "neelc.why(spark, ...), or neelc why --engine reference")
+    def __enter__(self) -> LocalSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
-        return {}
+        hosts = [node for node in walk(script) if isinstance(node, HostSelect)]
+        mentioned = [name for name in self._variables if any(mentions(host, name) for host in hosts)]
+        look_up = partial(variable_as_stream, self._variables)
+        return dict(in_catalog(script, given, look_up, map(written, mentioned)))
 
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> Any:
         return LocalStream(name, data, self.engine, is_declared)
@@ -207,10 +270,13 @@ class LocalSession(Session):
     def _query(self, bound: BoundScript, compiled: CompiledScript) -> Query:
         return LocalQuery(self.spark, bound, compiled)
 
+    def _engine_for(self, bound: BoundScript) -> Engine:
+        return engine_for(bound, self.engine)
 
-def only_on_spark(what: str, instead: str) -> NotImplementedError:
-    """What the local engine does not do yet, and who does."""
-    return NotImplementedError(f"{what} is not supported by the local engine yet: use {instead}")
+    def rules_over(self, bound: BoundScript, places: Sequence[int], options: Options, share: bool) -> Rules:
+        from neelc.api.local_rules import rules_over
+
+        return rules_over(self.spark, bound, places, options, share)
 
 
 def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColumns]) -> DescribedColumns:
@@ -219,7 +285,7 @@ def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColum
     try:
         found = spelled_host(query, tables, {})
     except UnspelledOperation as error:
-        raise SparkRejection(f"not supported by the local engine: {error}") from None
+        raise UnspelledQuery(str(error)) from None
     return DescribedColumns(tuple(Column(name, type) for name, type in found.types.items()))
 
 
@@ -227,38 +293,41 @@ def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColum
 class LocalQuery(Query):
     """The last query of a script, compiled for the local engine."""
 
-    def why(self, **_: Any) -> NoReturn:
-        """Spark reads the events of a key."""
-        raise only_on_spark("why", "neelc.why(spark, ...), or neelc why --engine reference")
+    @property
+    def drawing(self) -> DrawingEngine:
+        from neelc.api.local_drawing import LocalDrawing
 
-    def timeline(self, **_: Any) -> NoReturn:
-        """Spark finds what is drawn."""
-        raise only_on_spark("timeline", "neelc.timeline of a query on Spark")
+        return LocalDrawing(self.spark.engine)
 
     def to_df(self, *, observe: bool = False) -> LocalFrame:
-        """The matches; nothing runs before its rows are asked for."""
-        if observe:
-            raise only_on_spark("to_df(observe=True)", "a query on Spark")
+        """The matches; nothing runs before its rows are asked for. With `observe`, `notes` and `statistics`
+        report afterwards on the events read: each asks DuckDB once more."""
         engine: LocalEngine = self.spark.engine
+        compiled, asked = self._counted() if observe else (self.compiled, {})
         with translated():
-            program, tables = self._program()
-        return LocalFrame.of(engine.run(program, tables, self.compiled.aggregates))
+            program, tables = self._program(compiled)
+        run = engine.run(program, tables, compiled.aggregates)
+        self._observed.clear()
+        if observe:
+            from neelc.api.local_observed import LocalObservations, LocalStreamObservations
 
-    def _program(self) -> tuple[LocalProgram, dict[str, LocalTable]]:
+            read = streams_read(self.bound.program, [self.bound.last])
+            noticed = LocalStreamObservations(used_types(self.bound.program), run=run, streams=read)
+            self._observed.append((noticed, LocalObservations(compiled, asked, run)))
+        return LocalFrame.of(run)
+
+    def _program(self, compiled: CompiledScript) -> tuple[LocalProgram, dict[str, LocalTable]]:
         bound, calls = self.bound, dict[str, EvaluatedCall]()
-        tables = {}
-        for name, stream in streams_read(bound.program, [bound.last]).items():
-            known: Any = next(
-                (one for key, one in bound.streams.items() if key.lower() == name.lower()), None
-            )
-            if known is None:
-                bound.frame(stream)  # says what is missing
-            tables[name] = known.table(stream, calls)
+        tables = tables_of(bound, [bound.last], calls)
         types = {name: table.types for name, table in tables.items()}
         try:
-            return local_program(self.compiled.relations, types, calls), tables
+            return local_program(compiled.relations, types, calls), tables
         except UnspelledOperation as error:
             raise unspelled(error, bound.program, bound.last, bound.text) from None
+
+    def _engine(self) -> Engine:
+        with translated():
+            return engine_for(self.bound, self.spark.engine)
 
     @property
     def source(self) -> DisplayText:
@@ -266,7 +335,55 @@ class LocalQuery(Query):
         from neelc.engines.local.source import program_text
 
         with translated():
-            return DisplayText(program_text(self._program()[0]))
+            return DisplayText(program_text(self._program(self.compiled)[0]))
+
+
+def engine_for(bound: BoundScript, engine: LocalEngine) -> Engine:
+    """What an explanation of a script's last query is about."""
+    given = (one.data.data for one in bound.streams.values() if isinstance(one, LocalStream))
+    if any(isinstance(one, LocalFrame) for one in given):
+        return local_engine()  # how many rows it has, only a run of its query tells
+    try:
+        return engine_in_words(engine, tables_of(bound, [bound.last], {}))
+    except NeelError:
+        return local_engine()  # a query can be explained before there are data
+
+
+def engine_in_words(engine: LocalEngine, tables: Mapping[str, LocalTable]) -> Engine:
+    """What an explanation of queries over tables is about."""
+    return local_engine(engine.processes if is_worth_splitting(tables.values()) else 1)
+
+
+def tables_of(
+    bound: BoundScript, places: Sequence[int], calls: dict[str, EvaluatedCall]
+) -> dict[str, LocalTable]:
+    """The rows of the streams that queries read; `calls` collects the functions that their scans need."""
+    tables = {}
+    for name, stream in streams_read(bound.program, places).items():
+        known: Any = next((one for key, one in bound.streams.items() if key.lower() == name.lower()), None)
+        if known is None:
+            bound.frame(stream)  # says what is missing
+        tables[name] = known.table(stream, calls)
+    return tables
+
+
+def executed(
+    engine: LocalEngine,
+    compiled: CompiledScript,
+    frames: Mapping[str, LocalFrame],
+    program: Program,
+    place: int,
+    text: Source,
+) -> LocalFrame:
+    """The rows of a query, compiled, over the rows of its streams."""
+    calls = {one.name: one for frame in frames.values() for one in frame.run.program.calls}
+    tables = {name: frames[name].table() for name in compiled.reads}
+    types = {name: table.types for name, table in tables.items()}
+    try:
+        made = local_program(compiled.relations, types, calls)
+    except UnspelledOperation as error:
+        raise unspelled(error, program, place, text) from None
+    return LocalFrame.of(engine.run(made, tables, compiled.aggregates))
 
 
 def unspelled(error: UnspelledOperation, program: Program, place: int, text: Source) -> NeelError:
@@ -274,4 +391,4 @@ def unspelled(error: UnspelledOperation, program: Program, place: int, text: Sou
     query: Any = program.queries[place].query
     span = getattr(query, "span", None) or getattr(getattr(query, "pattern", None), "span", None)
     message = f"not supported by the local engine yet: {error}"
-    return NeelError([Diagnostic("NEEL4150", message, span or Span(0, 1), "Spark runs it")], text)
+    return NeelError([Diagnostic("NEEL4150", message, span or Span(0, 1), ON_SPARK)], text)

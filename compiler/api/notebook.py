@@ -7,7 +7,8 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import cache
 from typing import NoReturn
 
 from IPython.core.error import UsageError
@@ -15,6 +16,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from neelc.api.errors import failing_as_runs_do, translated
+from neelc.api.local import LocalSession, local
+from neelc.api.local_frame import LocalFrame
 from neelc.api.query import DisplayText, Query
 from neelc.api.schemas import clock_of, type_of, value_of
 from neelc.api.session import Session
@@ -22,10 +25,12 @@ from neelc.api.streams import Frame
 from neelc.arguments import Options
 from neelc.catalog import inputs as cells
 from neelc.catalog.inputs import aligned
+from neelc.engines.local.given import UnreadableData
 from neelc.errors import NeelError, as_html, render_all
 from neelc.explain.html import escape, tag
 from neelc.files import CallError
 from neelc.ir.types import DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.parameters import parameters_of
 from neelc.source import Source
 from neelc.syntax import read
@@ -49,7 +54,8 @@ USUAL = "neel"
 
 
 def session_of(variables: Mapping[str, object], name: str | None) -> Session:
-    """The session of a variable, else one of the active Spark session without any streams of its own.
+    """The session of a variable, else one of the active Spark session without any streams of its own, else a
+    local one. Queries of a local session find streams among the variables.
 
     >>> session_of({"spark": 1, "trades": 2}, "trades")
     Traceback (most recent call last):
@@ -57,14 +63,18 @@ def session_of(variables: Mapping[str, object], name: str | None) -> Session:
     """
     found = variables.get(name or USUAL)
     if isinstance(found, Session):
-        return found
+        return found.reading(variables) if isinstance(found, LocalSession) else found
     if name is not None:
         is_there = f"no neelc.Session, but of type {type(found).__name__}"
         raise CallError(f"-s {name}: {is_there if name in variables else 'no such variable'}")
     spark = active_session() or variables.get("spark")
-    if spark is None:
-        raise CallError("no Spark session is active: begin with spark = SparkSession.builder.getOrCreate()")
-    return Session(spark)
+    return _local_session().reading(variables) if spark is None else Session(spark)
+
+
+@cache
+def _local_session() -> LocalSession:
+    """One for all cells: processes that work on large data are started once."""
+    return local()
 
 
 def arguments(text: str, variables: Mapping[str, object]) -> dict[str, object]:
@@ -85,8 +95,10 @@ LIMIT = 20
 
 DESCRIPTION = """Run a script and show the first rows of its last query.
 
-It reads the tables and views of Spark and the streams of a neelc.Session: that of the variable `neel`, if
-there is one. Its parameters, `:name`, are variables of the notebook. `%neel QUERY` runs one line."""
+It reads the tables and views of Spark and the streams of a session: that of the variable `neel`, if there is
+one. Where no session of Spark is active, the local engine runs it, and streams are files or variables of the
+notebook: tables of pandas, polars, Arrow or DuckDB. Its parameters, `:name`, are variables of the notebook.
+`%neel QUERY` runs one line."""
 
 
 class MagicParser(argparse.ArgumentParser):
@@ -97,12 +109,12 @@ class MagicParser(argparse.ArgumentParser):
 def parser() -> MagicParser:
     shape = argparse.RawDescriptionHelpFormatter
     made = MagicParser("%%neel", description=DESCRIPTION, formatter_class=shape, add_help=False)
-    made.add_argument("-v", "--view", metavar="VIEW", help="register the result as a temporary view")
-    made.add_argument("-o", "--output", metavar="VAR", help="put its DataFrame into a variable")
+    made.add_argument("-v", "--view", metavar="VIEW", help="register the result as a temporary view of Spark")
+    made.add_argument("-o", "--output", metavar="VAR", help="put the whole result into a variable")
     made.add_argument(
         "-l", "--limit", type=int, default=LIMIT, help=f"rows to show ({LIMIT}); 0: run nothing"
     )
-    made.add_argument("-s", "--session", metavar="VAR", help="the neelc.Session whose streams are read")
+    made.add_argument("-s", "--session", metavar="VAR", help="the session whose streams are read")
     made.add_argument("--explain", action="store_true", help="show how and why it is executed; run nothing")
     return made
 
@@ -179,13 +191,23 @@ def _cell(text: str) -> str:
     return tag("td", tag("i", NULL), style="opacity: 0.5") if text == NULL else tag("td", escape(text))
 
 
-def first_rows(frame: Frame, most: int) -> ResultPreview:
-    """Up to `most` rows: Spark runs what it needs for them, and for one more to know whether it exists."""
-    found = frame.limit(most + 1).collect()
+def first_rows(frame: Frame | LocalFrame, most: int, session: Frame) -> ResultPreview:
+    """Up to `most` rows, by the clock of a session: what is needed for them runs, and for one more to know
+    whether it exists."""
+    some = frame.limit(most + 1)
+    with clock_of(session):
+        texts = _local_texts(some) if isinstance(some, LocalFrame) else _spark_texts(some)
+    return ResultPreview(tuple(frame.columns), tuple(texts[:most]), len(texts) <= most, frame)
+
+
+def _local_texts(frame: LocalFrame) -> list[tuple[str, ...]]:
+    types = list(frame.types.values())
+    return [tuple(map(cells.render, row, types)) for row in frame.rows()]
+
+
+def _spark_texts(frame: Frame) -> list[tuple[str, ...]]:
     types = [type_of(field["type"]) for field in frame.schema.jsonValue()["fields"]]
-    with clock_of(frame.sparkSession):
-        texts = tuple(tuple(map(_text, row, types)) for row in found[:most])
-    return ResultPreview(tuple(frame.columns), texts, len(found) <= most, frame)
+    return [tuple(map(_text, row, types)) for row in frame.collect()]
 
 
 def _text(value: object, type: DataType | None) -> str:
@@ -238,6 +260,12 @@ class NeelMagic:
         session = session_of(variables, options.session)
         # A text that is not trusted could read every variable of the notebook as a parameter.
         visible = {} if session.untrusted else variables
+        is_local = isinstance(session, LocalSession)
+        if options.view and is_local:
+            raise CallError(
+                f"-v {options.view}: the local engine has no views; -o {options.view} keeps the result in a "
+                f"variable, which other cells can read as a stream"
+            )
         query = session._compiled(Source(text), arguments(text, visible), Options(), {})
         frame = query.to_df()
         if not options.explain:  # an explanation has the warnings itself
@@ -248,12 +276,12 @@ class NeelMagic:
             self.shell.push({options.output: frame})
         if options.explain:
             return _explained(query)
-        if options.limit and frame.isStreaming:
+        if options.limit and not is_local and frame.isStreaming:
             raise CallError(
                 "the result is a streaming DataFrame, which has no first rows: keep it with "
                 "%%neel -o found -l 0, and start found.writeStream"
             )
-        return _ran(frame, options.limit) if options.limit else None
+        return _ran(frame, options.limit, session.spark) if options.limit else None
 
 
 @contextmanager
@@ -265,7 +293,7 @@ def _errors_shown() -> Iterator[None]:
         display({"text/html": error._repr_html_(), "text/plain": str(error)}, raw=True)
         error.is_shown = True
         raise
-    except (CallError, ValueError) as error:
+    except (CallError, ValueError, UnreadableData) as error:
         raise UsageError(str(error)) from None
 
 
@@ -280,7 +308,7 @@ def _explained(query: Query) -> NotebookExplanation:
     return NotebookExplanation(text, query.explain(format="html"))
 
 
-def _ran(frame: Frame, most: int) -> ResultPreview:
+def _ran(frame: Frame, most: int, session: Frame) -> ResultPreview:
     """The rows; a failure is reported in a sentence, without the stack of all that was between."""
     with failing_as_runs_do():
-        return first_rows(frame, most)
+        return first_rows(frame, most, session)

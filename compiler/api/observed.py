@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from neelc.api.streams import Frame
@@ -18,6 +18,7 @@ from neelc.catalog.data_warnings import TypesSeen
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.program import Stream
 from neelc.ir.types import BIGINT, INT, SMALLINT, STRING, TINYINT
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import identifier, literal
 
 MOST_TYPES = 62
@@ -77,6 +78,11 @@ class StreamObservations:
             for name, values in self.values(wait).items()
             if "loose" in values
         }
+
+    def ties(self) -> int:
+        """How many events are known to have the time of another one of their key, where that matters. Spark
+        would have to group all events for it: nothing is known."""
+        return 0
 
     def times(self, wait: float = WAIT) -> dict[str, tuple[int, int]]:
         """The least and the greatest time of streams whose times are integers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from neelc.api.analysis import analysing
@@ -12,17 +12,18 @@ from neelc.api.errors import translated
 from neelc.api.observed import StreamObservations
 from neelc.api.streaming import refuse_streaming
 from neelc.api.streams import Frame, RegisteredStream, streams_read
-from neelc.api.why import why_of
 from neelc.catalog.data_warnings import (
     TypesSeen,
     absent_types,
     missing_types,
     seen_in_parquet,
+    tie_note,
     unit_note,
     used_types,
 )
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.errors import Diagnostic, NeelError, as_html, render
+from neelc.explain.engine import SPARK, Engine
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.explain.html import folded, framed, is_page, preformatted
 from neelc.ir.expressions import Function
@@ -33,14 +34,16 @@ from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, Script
 from neelc.pattern.cost.gathering import query_name, questions, statistics_json
 from neelc.pipeline import write_sql
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
-from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.gathering import RunObservations
-    from neelc.api.timeline import Timeline
+    from neelc.api.timeline import DrawingEngine, Timeline
     from neelc.engines.spark.compiled import CompiledScript
+    from neelc.pattern.cost.gathering import StreamQuestions
     from neelc.tools.report.picture import StartNote
+    from neelc.tools.why.model import Why
 
 
 class DisplayText(str):
@@ -142,10 +145,16 @@ class Query:
 
     def explain(self, mode: str = "simple", format: str = "text") -> DisplayText:
         """How the query is executed, and why. docs/reference/explain.md has the modes and formats."""
-        return explanation(self.bound, mode, format)
+        return explanation(self.bound, mode, format, self._engine())
+
+    def _engine(self) -> Engine:
+        """What an explanation is about."""
+        return SPARK
 
     def why(self, *, key: object = None, between: Sequence[object] | None = None) -> Why:
         """Why the events of a key, between two times, have matches that start with them, or have none."""
+        from neelc.api.why import why_of
+
         with translated():
             refuse_streaming(self.bound, "why")
             return why_of(self.spark, self.bound, key, between)
@@ -163,6 +172,13 @@ class Query:
 
         return drawn(self, key, compare_strategies, why=why)
 
+    @property
+    def drawing(self) -> DrawingEngine:
+        """What finds the events and the matches of a time line."""
+        from neelc.api.timeline import SparkDrawing
+
+        return SparkDrawing(self.spark)
+
     def to_df(self, *, observe: bool = False) -> Frame:
         """The matches as a DataFrame of Spark. With `observe`, after an action, `notes` reports what was
         noticed about the events read and `statistics` what was counted; conditions are not pushed into the
@@ -179,8 +195,11 @@ class Query:
         if observe:
             observed = StreamObservations(used_types(self.bound.program), everything=True)
             streams = {name: observed.on(frame, read[name]) for name, frame in streams.items()}
-            counting = self._counting()
-            compiled, observations = counting.compiled, counting.by_key
+            from neelc.api.gathering import RunObservations
+
+            compiled, asked = self._counted()
+            counting = RunObservations(compiled, asked)
+            observations = counting.by_key
             self._observed.append((observed, counting))
         query, is_streaming = (
             self.bound.program.queries[-1].query,
@@ -193,7 +212,8 @@ class Query:
 
     def notes(self) -> tuple[str, ...]:
         """What the first action on `to_df(observe=True)` has noticed: types that no event has, streams
-        without events, integers that are likely times of another unit. `ValueError` before that action."""
+        without events, integers that are likely times of another unit; on the local engine also events of one
+        time that THEN BY would order. `ValueError` before that action."""
         observed, _ = self._observations("notes")
         values = observed.values(1.0)
         if not values and not observed.is_empty:
@@ -213,12 +233,12 @@ class Query:
         found: dict[str, Any] = json.loads(statistics_json(counting.asked, counted, rows))
         return found
 
-    def _counting(self) -> RunObservations:
-        from neelc.api.gathering import RunObservations
+    def _counted(self) -> tuple[CompiledScript, dict[str, StreamQuestions]]:
+        """The script, which counts what is asked about its streams."""
         from neelc.engines.spark.observing import observed_script
 
         asked = questions(self.bound.program, [self.bound.last])
-        return RunObservations(observed_script(self.compiled, asked), asked)
+        return observed_script(self.compiled, asked), asked
 
     def _observations(self, what: str) -> tuple[StreamObservations, RunObservations]:
         if not self._observed:
@@ -235,6 +255,7 @@ class Query:
         for name, stream in streams_read(self.bound.program, [self.bound.last]).items():
             if name in times and not self.bound.has_unit(stream):
                 yield from unit_note(stream, times[name])
+        yield from tie_note(observed.ties(), self.bound.program)
 
     def __repr__(self) -> str:
         return f"<neelc.Query: {' '.join(self.bound.text.text.split())[:80]}>"
@@ -266,7 +287,7 @@ def query_html(text: Source, plan: DisplayText, warnings: Iterable[Diagnostic] =
     return preformatted(text.text.strip()) + warnings_html + folded("physical plan", plan._repr_html_())
 
 
-def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
+def explanation(bound: BoundScript, mode: str, format: str, engine: Engine) -> DisplayText:
     """How the last query of a script is executed, and why."""
     from neelc.explain.host import check_view
     from neelc.explain.report import report
@@ -282,6 +303,7 @@ def explanation(bound: BoundScript, mode: str, format: str) -> DisplayText:
         [bound.last],
         bound.text,
         bound.is_streaming,
+        engine,
     )
     check_view(found, format, mode)
     return DisplayText(renderer(format)(found, mode))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc import syntax as parse
 from neelc.api.errors import NeelQueryError, warn_of
@@ -14,6 +14,7 @@ from neelc.arguments import Options
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.names import FREE_IN_ROWS, RESERVED, written
 from neelc.ir.row_patterns import ROWS_PER_MATCH
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax.host import host_statements
 from neelc.syntax.host_tokens import CLAUSE

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from neelc.api.schemas import columns_of
@@ -32,6 +32,7 @@ from neelc.catalog.readers.text import likely_timestamp
 from neelc.ir.names import find, quote
 from neelc.ir.program import Column
 from neelc.ir.types import TIMESTAMP
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,19 @@ from neelc.api.query import BoundScript, DisplayText, Query, run_source
 from neelc.api.streaming import streaming_rules
 from neelc.api.streams import Frame, streams_read
 from neelc.arguments import Options, UserAgent, UserAggregate
-from neelc.engines.spark.rules import is_storable
 from neelc.errors import NeelError
+from neelc.explain.engine import SPARK, Engine
 from neelc.explain.rules import rules_text
 from neelc.files import CallError
 from neelc.ir.names import find, quote, written
 from neelc.ir.program import Match, OutputColumn
 from neelc.ir.types import STRING, DataType
 from neelc.pipeline import compile_query
-from neelc.rules_pipeline import CompiledRules, NoRuleLeft, compile_rules, refusal_errors
+from neelc.rules_pipeline import CompiledRules, NoRuleLeft, refusal_errors
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import literal, spark_type
 from neelc.scalar.type_of import INTERVALS
+from neelc.scalar.variants import is_storable
 from neelc.syntax.joined import (
     RuleText,
     as_one,
@@ -36,6 +38,7 @@ from neelc.syntax.joined import (
 
 if TYPE_CHECKING:
     from neelc.api.session import Session
+    from neelc.engines.spark.compiled import CompiledScript
 
 RulesGiven = str | Path | Mapping[str, str] | Sequence[str | Path | RuleText]
 """A script, a path of a file or a directory, several of these, or a dictionary of names and scripts."""
@@ -84,7 +87,7 @@ def rules(
 
 @dataclass(frozen=True, repr=False)
 class Rules:
-    """Rules, compiled. Nothing is run before an action of Spark's is.
+    """Rules, compiled. Nothing is run before rows are asked for.
 
     `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end` and `columns`, the rule's own.
     `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
@@ -108,40 +111,25 @@ class Rules:
         return self.compiled.streaming
 
     @property
-    def source(self) -> DisplayText:
-        """PySpark source with one function, `query(spark, streams)`: what `df` calls."""
-        return DisplayText(self.compiled.script.source)
-
-    @property
     def df(self) -> Frame:
         """The rows of all rules as one DataFrame."""
-        if self._kept:
-            return self._kept[0]
-        program = self.bound.program
-        places = range(len(program.queries))
-        given = {
-            name: self.bound.frame(stream)
-            for name, stream in streams_read(program, places).items()
-            if self.bound.is_given(stream)
-        }
-        script = self.compiled.script
-        return run_source(script.source, self.spark, given, script.aggregates)
+        return self._kept[0] if self._kept else self._table()
 
     def explain(self) -> DisplayText:
         """What the rules share, and why the others are executed alone."""
-        return DisplayText(rules_text(self.compiled))
+        return DisplayText(rules_text(self.compiled, self._engine()))
 
     def persist(self) -> Rules:
         """Keep the rows of all rules once they are found, until `unpersist`: what reads several rules finds
         them once. `rules["Burst"]` does so by itself."""
         if not self._kept:
-            self._kept.append(self.df.persist())
+            self._kept.append(self._keeping(self._table()))
         return self
 
     def unpersist(self) -> None:
         """Let go of the rows."""
         while self._kept:
-            self._kept.pop().unpersist()
+            self._let_go(self._kept.pop())
 
     def __enter__(self) -> Rules:
         return self
@@ -162,14 +150,11 @@ class Rules:
             raise KeyError(f"no rule {name}; rules: {', '.join(self.names)}")
         together = any(found in one.names for one in self.compiled.sets)
         query = next(one.query for one in self.bound.program.queries if one.name == found)
-        if not together or not isinstance(query, Match) or not _is_restorable(query):
+        if not together or not isinstance(query, Match) or not self._has_own_columns(query):
             return self._alone(found)
         if not self.is_streaming:
             self.persist()
-        fields = ", ".join(f"{quote(one.name)}: {_stored(one.type)}" for one in query.outputs)
-        rows = self.df.where(f"rule = {literal(found, STRING)}")
-        stored = rows.selectExpr(f"CAST(columns AS STRUCT<{fields}>) AS columns")
-        return stored.selectExpr(*(_restored(one) for one in query.outputs))
+        return self._own_columns(found, query)
 
     def _alone(self, name: str) -> Frame:
         """The rows of a rule that shares nothing."""
@@ -178,16 +163,54 @@ class Rules:
         with translated():
             compiled = compile_query(program, place, self.bound.text, Options(streaming=self.is_streaming))
         only = replace(self.bound, program=replace(program, queries=program.queries[: place + 1]))
-        return Query(self.spark, only, compiled).to_df()
+        return self._query(only, compiled).to_df()
 
     def __repr__(self) -> str:
         wrong = f", {len(self.errors)} with errors" if self.errors else ""
         return f"Rules({', '.join(self.names)}{wrong})"
 
+    # What other engines do otherwise.
 
-def _is_restorable(query: Match) -> bool:
-    """Whether the VARIANTs of a query's rows have all that its own columns have."""
-    return all(is_storable(one.type) or one.type in INTERVALS for one in query.outputs)
+    def _engine(self) -> Engine:
+        """What an explanation is about."""
+        return SPARK
+
+    @property
+    def source(self) -> DisplayText:
+        """PySpark source with one function, `query(spark, streams)`: what `df` calls."""
+        return DisplayText(self.compiled.script.source)
+
+    def _table(self) -> Frame:
+        """The rows of all rules, which are not kept."""
+        program = self.bound.program
+        places = range(len(program.queries))
+        given = {
+            name: self.bound.frame(stream)
+            for name, stream in streams_read(program, places).items()
+            if self.bound.is_given(stream)
+        }
+        script = self.compiled.script
+        return run_source(script.source, self.spark, given, script.aggregates)
+
+    def _keeping(self, table: Frame) -> Frame:
+        return table.persist()
+
+    def _let_go(self, table: Frame) -> None:
+        table.unpersist()
+
+    def _has_own_columns(self, query: Match) -> bool:
+        """Whether the VARIANTs of a query's rows have all that its own columns have."""
+        return all(is_storable(one.type) or one.type in INTERVALS for one in query.outputs)
+
+    def _own_columns(self, name: str, query: Match) -> Frame:
+        """The rows of a rule that is executed with others, with its own columns."""
+        fields = ", ".join(f"{quote(one.name)}: {_stored(one.type)}" for one in query.outputs)
+        rows = self.df.where(f"rule = {literal(name, STRING)}")
+        stored = rows.selectExpr(f"CAST(columns AS STRUCT<{fields}>) AS columns")
+        return stored.selectExpr(*(_restored(one) for one in query.outputs))
+
+    def _query(self, bound: BoundScript, compiled: CompiledScript) -> Query:
+        return Query(self.spark, bound, compiled)
 
 
 def _stored(kind: DataType) -> str:
@@ -234,11 +257,11 @@ def compiled_rules(
             raise CallError("buckets: for rules over streaming DataFrames")
         options, bound = replace(options, streaming=over.is_streaming), over.bound
         try:
-            made = compile_rules(bound.program, over.places, options, bound.statistics, share)
-            refused = [*mixed, *refusal_errors(made.refused, program, together)]
+            made = session.rules_over(bound, over.places, options, share)
+            refused = [*mixed, *refusal_errors(made.compiled.refused, program, together)]
         except NoRuleLeft as none:
             wrong = [*found.errors, *mixed, *refusal_errors(none.refused, program, together)]
             raise as_one(wrong) from None
         if refused and strict:
             raise as_one(refused)
-    return Rules(session.spark, bound, made, (*found.errors, *refused))
+    return replace(made, errors=(*found.errors, *refused))

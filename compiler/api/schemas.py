@@ -118,7 +118,8 @@ def ddl(columns: Iterable[Column]) -> str:
     return ", ".join(f"{quote(column.name)} {column.type}" for column in columns)
 
 
-# Rows of Spark as rows of the reference interpreter, so that both are printed alike.
+# Rows of an engine as rows of the reference interpreter, so that all are printed alike. The local engine has
+# structs by the names of their fields, Spark by their places.
 
 TIME_ZONE = "spark.sql.session.timeZone"
 
@@ -153,6 +154,8 @@ def value_of(value: Any, type: DataType) -> object:
             return None
         case Array(element), _:
             return [value_of(item, element) for item in value]
+        case Struct(fields), Mapping():
+            return {bare(f.name): value_of(value[bare(f.name)], f.type) for f in fields}
         case Struct(fields), _:
             return {bare(f.name): value_of(item, f.type) for f, item in zip(fields, value, strict=True)}
         case Map(of, to), _:

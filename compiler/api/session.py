@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,8 @@ from neelc.api.streams import (
     is_frame,
     no_frame,
     stream,
+    table_of_spark,
 )
-from neelc.api.why import why_of
 from neelc.arguments import (
     MOST_ROWS,
     AgentFunction,
@@ -39,6 +40,7 @@ from neelc.arguments import (
 from neelc.catalog.catalog import registered_agents
 from neelc.catalog.statistics.file import statistics_in, streams_of
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.explain.engine import SPARK, Engine
 from neelc.files import CallError, decode, read_bytes
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import find, written
@@ -50,12 +52,12 @@ from neelc.rows.bind.untrusted import refuse_files_and_agents
 from neelc.scalar.parameters import parameters_of, registered
 from neelc.source import Source
 from neelc.syntax.joined import RuleText, rule_texts
-from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.rules import Rules, RulesGiven
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.rows.bind.host import Describe
+    from neelc.tools.why.model import Why
 
 
 def sql(
@@ -135,6 +137,7 @@ class Session:
         options: Mapping[str, str] | None = None,
         timestamp_format: str | None = None,
         watermark: str | None = None,
+        then_by: str | Sequence[str] | None = None,
     ) -> None:
         """Give the queries of this session a stream; the last one of a name counts."""
         if isinstance(data, StreamData):
@@ -154,6 +157,7 @@ class Session:
             options=options,
             timestamp_format=timestamp_format,
             watermark=watermark,
+            then_by=then_by,
         )
 
     def register_aggregate(
@@ -338,7 +342,11 @@ class Session:
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
         with translated():
             bound = with_watermarks(self._bound(Source(text), args, streams, untrusted))
-            return explanation(bound, mode, format)
+            return explanation(bound, mode, format, self._engine_for(bound))
+
+    def _engine_for(self, bound: BoundScript) -> Engine:
+        """What an explanation of a script is about."""
+        return SPARK
 
     def why(
         self,
@@ -352,9 +360,11 @@ class Session:
         **streams: object,
     ) -> Why:
         """Why the events of a key, between two times, have matches of the script's last query that start with
-        them, or have none, and what would match instead. Spark reads the events of the key only."""
+        them, or have none, and what would match instead. Only the events of the key are read."""
         own = own_arguments(streams, args=args, key=key, between=between)
         args, key, between = own["args"], own["key"], own["between"]
+        from neelc.api.why import why_of
+
         with translated():
             bound = self._bound(Source(text), args or {}, streams, untrusted)
             refuse_streaming(bound, "why")
@@ -419,7 +429,7 @@ class Session:
 
     def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
         """Tables that the script names and nobody gives."""
-        return dict(in_catalog(script, given, self.spark))
+        return dict(in_catalog(script, given, partial(table_of_spark, self.spark)))
 
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> RegisteredStream:
         """A stream of a call."""
@@ -434,6 +444,15 @@ class Session:
     def _check(self, program: Program) -> None:
         """Whether untrusted text is safe here."""
         check_session(self.spark, program)
+
+    def rules_over(self, bound: BoundScript, places: Sequence[int], options: Options, share: bool) -> Rules:
+        """The queries at these places, compiled to run together; raises `NoRuleLeft`. Those that cannot run
+        are among the refused ones."""
+        from neelc.api.rules import Rules
+        from neelc.rules_pipeline import compile_rules
+
+        made = compile_rules(bound.program, places, options, bound.statistics, share)
+        return Rules(self.spark, bound, made, ())
 
     def _query(self, bound: BoundScript, compiled: CompiledScript) -> Query:
         """What runs."""

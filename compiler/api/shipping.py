@@ -11,7 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import distribution, version
 from importlib.resources import files
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from neelc.api.errors import NeelRunError, failing_as_runs_do
 from neelc.api.streams import Frame
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.probe import PACKAGES as WORKER_PACKAGES
 from neelc.runtime.probe import SCHEMA, report_versions
 from neelc.versions import numbers, required

@@ -4,7 +4,7 @@ refused on them. Nothing runs: all of it is in their schemas."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from neelc.api.streams import Frame, streams_read
@@ -15,6 +15,7 @@ from neelc.ir.names import find, same, written
 from neelc.ir.patterns import window_of_microseconds
 from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import CreateStream
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from neelc.files import CallError
 from neelc.ir.names import bare, find, quote, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
-from neelc.ir.program import Column, Program, Stream
+from neelc.ir.program import Column, Stream
+from neelc.ir.program import streams_read as streams_read
 from neelc.ir.script import (
     CreateHierarchy,
     CreateQuery,
@@ -31,6 +32,7 @@ from neelc.ir.script import (
     Script,
 )
 from neelc.ir.types import STRING
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import alias
 
 Frame = Any
@@ -57,7 +59,8 @@ class StreamData:
     latest possible time; `end` that of the end; `type` that of the event type; `unit` the unit of integer
     times, `timestamp_format` the pattern of times that are texts, such as `dd/MM/yyyy HH:mm`. `watermark`
     is how long a streaming DataFrame waits for events that come late, such as `10 seconds`; it has no effect
-    on others. `format` and `options` are for paths.
+    on others. `then_by` are the columns that order events of the same time. `format` and `options` are for
+    paths.
     """
 
     data: Frame | str
@@ -70,6 +73,7 @@ class StreamData:
     options: Mapping[str, str] = field(default_factory=dict)
     timestamp_format: str | None = None
     watermark: str | None = None
+    then_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, str) and not is_frame(self.data) and not is_local(self.data):
@@ -81,6 +85,9 @@ class StreamData:
                 raise TypeError(
                     no_name(setting, value) if setting in COLUMNS else f"{setting} is a text, not {value!r}"
                 )
+        for name in self.then_by:
+            if not isinstance(name, str):
+                raise TypeError(no_name("then_by", name))
         if self.unit is not None and unit_of(self.unit) is None:
             raise ValueError(f"no unit {self.unit}; units: {', '.join(UNITS)}")
         if self.watermark is not None:
@@ -102,13 +109,16 @@ def stream(
     options: Mapping[str, str] | None = None,
     timestamp_format: str | None = None,
     watermark: str | None = None,
+    then_by: str | Sequence[str] | None = None,
 ) -> StreamData:
     """A stream and what its columns mean.
 
     `neelc.sql(spark, "PATTERN ...", Trades=neelc.stream(trades, type="ticker"))`.
     """
     chosen = dict(options or {})
-    return StreamData(data, timestamp, latest, end, type, unit, format, chosen, timestamp_format, watermark)
+    orders = (then_by,) if isinstance(then_by, str) else tuple(then_by or ())
+    settings = (data, timestamp, latest, end, type, unit, format, chosen, timestamp_format, watermark)
+    return StreamData(*settings, orders)
 
 
 def is_frame(value: object) -> bool:
@@ -314,6 +324,15 @@ def bare_options(options: Mapping[str, str]) -> dict[str, str]:
 # The streams of a call: those given, and those found in Spark's catalog.
 
 
+def parquet_files(data: StreamData) -> list[Path]:
+    """The files of a path, if it is one of Parquet files here."""
+    path = Path(str(data.data))
+    kind = data.format or format_of(str(path)) or "parquet"
+    if kind != "parquet" or "://" in str(data.data) or not path.exists():
+        return []
+    return list(files_below(path))
+
+
 @dataclass(frozen=True)
 class RegisteredStream:
     """A stream of the library: its bare name and its data. `is_declared` if the script declares it."""
@@ -343,6 +362,7 @@ class RegisteredStream:
             timestamp_format=data.timestamp_format,
             watermark=None if data.watermark is None else watermark_of(data.watermark),
             event_time=self._event_time,
+            then_by=data.then_by,
         )
 
     def frame(self, stream: Stream) -> Frame:
@@ -387,11 +407,7 @@ class RegisteredStream:
 
     def parquet_files(self) -> list[Path]:
         """Its files, if it is a path of Parquet files here, whose columns are what they are."""
-        path = Path(str(self.data.data)) if self._is_path else None
-        kind = None if path is None else self.data.format or format_of(str(path)) or "parquet"
-        if path is None or kind != "parquet" or "://" in str(self.data.data) or not path.exists():
-            return []
-        return list(files_below(path))
+        return parquet_files(self.data) if self._is_path else []
 
     @cached_property
     def _frame(self) -> Frame:
@@ -434,9 +450,13 @@ def as_data(value: object) -> StreamData:
 
 
 def in_catalog(
-    script: Script, known: Mapping[str, StreamData], spark: Frame
+    script: Script,
+    known: Mapping[str, StreamData],
+    look_up: Callable[[str], StreamData | None],
+    others: Iterable[str] = (),
 ) -> Iterator[tuple[str, StreamData]]:
-    """The tables and views of Spark's catalog that the script names and nobody declares or gives.
+    """The streams that the script names and nobody declares or gives, if they are found by their names;
+    `others` are names in its queries of Spark's SQL.
 
     A stream with a type column explains every type of a pattern: then only FROM is looked at.
     """
@@ -445,9 +465,35 @@ def in_catalog(
         for statement in script.statements
         if isinstance(statement, CreateQuery | CreateStream | CreateType | CreateHierarchy)
     ]
-    for name in stream_names(script, known):
-        if find(name, [*declared, *known]) is None and spark.catalog.tableExists(quoted(bare(name))):
-            yield bare(name), StreamData(quoted(bare(name)))
+    for name in dict.fromkeys([*stream_names(script, known), *others]):
+        if find(name, [*declared, *known]) is None:
+            found = look_up(bare(name))
+            if found is not None:
+                yield bare(name), found
+
+
+def table_of_spark(spark: Frame, name: str) -> StreamData | None:
+    """A table or a view of Spark's catalog."""
+    return StreamData(quoted(name)) if spark.catalog.tableExists(quoted(name)) else None
+
+
+def variable_as_stream(variables: Mapping[str, object], name: str) -> StreamData | None:
+    """A variable that holds a table, or a list of dictionaries. What can be read once is none: the next cell
+    of a notebook would find it empty.
+
+    >>> variable_as_stream({"Logins": [{"ts": 1}]}, "Logins").data, variable_as_stream({"In": ["1"]}, "In")
+    ([{'ts': 1}], None)
+    """
+    value = variables.get(name)
+    if isinstance(value, StreamData):
+        return value
+    if isinstance(value, list | tuple):
+        is_table = bool(value)
+    else:
+        is_table = hasattr(value, "columns") or hasattr(value, "schema")
+    if value is None or not is_table or not is_local(value) or hasattr(value, "read_next_batch"):
+        return None
+    return StreamData(value)
 
 
 def stream_names(script: Script, known: Mapping[str, StreamData]) -> list[str]:
@@ -478,10 +524,3 @@ def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[
                 options = bare_options({option.key: option.value for option in statement.options})
                 kind = bare(statement.format) if statement.format else format_of(path) or "parquet"
                 yield bare(name), StreamData(path, format=kind, options=options)
-
-
-def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
-    """The streams that these queries read, and those of the queries that they read, by name."""
-    queries = (program.queries[place].query for place in program.needed(places))
-    read = (table for query in queries for stream in query.streams for table in stream.tables)
-    return {stream.name: stream for stream in read if stream.producer is None}

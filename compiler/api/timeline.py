@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from neelc.api.errors import translated
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, values_of
 from neelc.api.spark_session import counting
 from neelc.api.streaming import refuse_streaming
-from neelc.api.streams import Frame, StreamData, is_frame, no_frame, streams_read
+from neelc.api.streams import Frame, StreamData, is_frame, is_local, is_path, no_frame, streams_read
 from neelc.api.streams import stream as stream_data
-from neelc.api.why import time_literal
+from neelc.api.why import selected, time_literal
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.reference import failed
@@ -31,11 +32,12 @@ from neelc.ir.names import quote
 from neelc.ir.program import Clock, Column, EventType, Match, OutputColumn, Program, Stream
 from neelc.ir.types import BIGINT
 from neelc.pipeline import compile_query
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import CannotSkip, LimitReached, MultipleRows
-from neelc.runtime.reference.events import in_order, read_events
+from neelc.runtime.reference.events import in_order, ranked, read_events
 from neelc.runtime.reference.model import ReferenceEvent
 from neelc.runtime.reference.rows import rows_read
-from neelc.scalar.spark.trees import alias, identifier
+from neelc.scalar.spark.trees import identifier
 from neelc.source import Source, Span
 from neelc.tools.report.drawing import (
     DrawnQuery,
@@ -70,8 +72,99 @@ from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
     from neelc.api.query import BoundScript, Query
+    from neelc.api.session import Session
+    from neelc.engines.spark.compiled import CompiledScript
 
-# The events of a picture, from Spark: all of them, or as many as a picture shows.
+# What a picture needs of an engine. All else is asked of DataFrames in texts of Spark's SQL, which those of
+# the local engine take, too: `where`, `selectExpr`, `orderBy`, `distinct`, `limit`, `count`, `collect`.
+
+
+class DrawingEngine(Protocol):
+    """An engine that finds what is drawn."""
+
+    def found(self, script: DrawnScript, place: int, frames: Mapping[str, Frame]) -> Frame:
+        """The rows of a query of a script, over the DataFrames of streams."""
+
+    def first(self, frame: Frame, time: str, most: int) -> tuple[Iterable[Sequence[Any]], int]:
+        """The first rows in order of a column, and how many there are."""
+
+    def counts(self, frame: Frame, names: Sequence[str]) -> Frame:
+        """How many rows there are of each value of these columns, in a column `count` behind them."""
+
+    def among(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        """The rows whose values of these columns are one of the lanes. NULL is a value like others."""
+
+    def first_among(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        """The rows in order of these columns, those before others whose values are one of the lanes."""
+
+    def kept(self, frame: Frame) -> AbstractContextManager[Frame]:
+        """The same rows, which are read once, although they are asked for several times."""
+
+
+@dataclass(frozen=True)
+class DrawnScript:
+    """A script whose queries are drawn, and what they are compiled with."""
+
+    source: Source
+    program: Program
+    options: Options | None = None
+    statistics: Statistics | None = None
+
+    def compiled(self, place: int) -> CompiledScript:
+        return compile_query(self.program, place, self.source, self.options, self.statistics)
+
+
+@dataclass(frozen=True)
+class SparkDrawing:
+    """Spark finds what is drawn."""
+
+    spark: Frame
+
+    def found(self, script: DrawnScript, place: int, frames: Mapping[str, Frame]) -> Frame:
+        compiled = script.compiled(place)
+        return run_source(compiled.source, self.spark, frames, compiled.aggregates)
+
+    def first(self, frame: Frame, time: str, most: int) -> tuple[Iterable[Sequence[Any]], int]:
+        counted, count = counting(frame)  # in the same pass
+        rows = counted.orderBy(time).limit(most).collect()
+        return rows, count()
+
+    def counts(self, frame: Frame, names: Sequence[str]) -> Frame:
+        return frame.groupBy(*map(quote, names)).count()
+
+    def among(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        known = self._lanes(frame, names, lanes)
+        return frame.join(known, _same(frame, known, names), "left_semi")
+
+    def first_among(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        from pyspark.sql import functions as F
+
+        known = self._lanes(frame, names, lanes)
+        joined = frame.join(known, _same(frame, known, names), "left")
+        in_order = joined.orderBy(F.col("lane_is").isNull(), *map(quote, names))
+        return in_order.select(*map(quote, frame.columns))
+
+    @contextmanager
+    def kept(self, frame: Frame) -> Iterator[Frame]:
+        kept = frame.persist()
+        try:
+            yield kept
+        finally:
+            kept.unpersist()
+
+    def _lanes(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
+        types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+        columns = [f"lane_{place} {types[name]}" for place, name in enumerate(names)]
+        rows = [(*lane, True) for lane in lanes]
+        return self.spark.createDataFrame(rows, ", ".join([*columns, "lane_is BOOLEAN"]))
+
+
+def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
+    pairs = (left[quote(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
+    return reduce(lambda one, other: one & other, pairs)
+
+
+# The events of a picture: all of them, or as many as a picture shows.
 
 COUNT = Column("count", BIGINT)
 
@@ -83,9 +176,9 @@ class DrawnEvents:
     """The streams of a query, as DataFrames that hold their columns; `clock` is that of the query."""
 
     def __init__(
-        self, spark: Frame, streams: Sequence[Stream], frames: Mapping[str, Frame], clock: Clock
+        self, engine: DrawingEngine, streams: Sequence[Stream], frames: Mapping[str, Frame], clock: Clock
     ) -> None:
-        self.spark = spark
+        self.engine = engine
         self.streams = streams
         self.clock = clock
         self.frames = {stream.name: _valid(frames[stream.name], stream) for stream in streams}
@@ -127,9 +220,9 @@ class DrawnEvents:
                     f"{identifier(stream.start)} >= {time_literal(since, stream, self.clock)}"
                 )
             if most is not None:
-                frame = frame.orderBy(alias(stream.start)).limit(most)
+                frame = frame.orderBy(quote(stream.start)).limit(most)
             found += read_events(stream, _table(frame, stream), self.clock)
-        return in_order(found)
+        return in_order(ranked(found))
 
     def _counts(
         self, keys: Mapping[str, Sequence[str]], matched: Mapping[Lane, int], most: int
@@ -143,41 +236,27 @@ class DrawnEvents:
             places = [f"key_{place}" for place in range(len(names))]
             renamed = [f"{identifier(name)} AS {place}" for name, place in zip(names, places, strict=True)]
             frame = self.frames[stream.name]
-            grouped = (frame.selectExpr(*renamed) if names else frame).groupBy(*places).count()
+            grouped = self.engine.counts(frame.selectExpr(*renamed) if names else frame, places)
             lanes += int(grouped.count())
-            first = self._matched_first(grouped, places, matched).limit(most) if names else grouped
+            first = grouped
+            if names:
+                first = self.engine.first_among(grouped, places, _plain(matched)).limit(most)
             columns = [*(column for name in names for column in stream.columns if column.name == name), COUNT]
             for *lane, number in values_of(first.collect(), columns):
                 key = hashable(tuple(lane))
                 counts[key] = counts.get(key, 0) + int(str(number))
         return counts, lanes if len(self.streams) == 1 else None
 
-    def _matched_first(self, grouped: Frame, names: Sequence[str], matched: Mapping[Lane, int]) -> Frame:
-        from pyspark.sql import functions as F
-
-        known = self._lanes(grouped, names, list(matched))
-        joined = grouped.join(known, _same(grouped, known, names), "left")
-        return joined.orderBy(F.col("lane_is").isNull(), *map(alias, names)).select(
-            *map(alias, grouped.columns)
-        )
-
     def _of_lanes(self, name: str, lanes: Sequence[Lane], names: Sequence[str]) -> Frame:
         frame = self.frames[name]
         if not names:
             return frame if () in lanes else frame.limit(0)
-        known = self._lanes(frame, names, lanes)
-        return frame.join(known, _same(frame, known, names), "left_semi")
+        return self.engine.among(frame, names, _plain(lanes))
 
-    def _lanes(self, frame: Frame, names: Sequence[str], lanes: Sequence[Lane]) -> Frame:
-        """Lanes as a DataFrame. Those whose values are nested are not compared: they come last."""
-        plain = [
-            (*lane, True)
-            for lane in lanes
-            if lane and not any(isinstance(v, tuple | frozenset) for v in lane)
-        ]
-        types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-        columns = [f"lane_{place} {types[name]}" for place, name in enumerate(names)]
-        return self.spark.createDataFrame(plain, ", ".join([*columns, "lane_is BOOLEAN"]))
+
+def _plain(lanes: Iterable[Lane]) -> list[Lane]:
+    """Those whose values are nested are not compared: they come last."""
+    return [lane for lane in lanes if lane and not any(isinstance(v, tuple | frozenset) for v in lane)]
 
 
 def _table(frame: Frame, stream: Stream) -> Table:
@@ -186,19 +265,13 @@ def _table(frame: Frame, stream: Stream) -> Table:
     return [dict(zip(names, row, strict=True)) for row in values_of(frame.collect(), stream.columns)]
 
 
-def _same(left: Frame, right: Frame, names: Sequence[str]) -> Frame:
-    """NULL is a key like others."""
-    pairs = (left[alias(name)].eqNullSafe(right[f"lane_{place}"]) for place, name in enumerate(names))
-    return reduce(lambda one, other: one & other, pairs)
-
-
 def _valid(frame: Frame, stream: Stream) -> Frame:
     """The columns of the stream; rows without a time, or that end before they start, are no events."""
+    events = frame.selectExpr(*selected(column.name for column in stream.columns))
     if stream.is_relation:
-        return frame.select(*(alias(column.name) for column in stream.columns))
+        return events
     start, last = (identifier(name) for name in (stream.start, stream.latest or stream.end or stream.start))
-    columns = [alias(column.name) for column in stream.columns]
-    return frame.select(*columns).where(f"{start} <= {last}")
+    return events.where(f"{start} <= {last}")
 
 
 # A query that reads another one, as one that reads a stream: so that the events it reads can be drawn.
@@ -275,23 +348,20 @@ def _refuse_levels(query: Match, source: Source) -> None:
         raise NeelError([Diagnostic("NEEL4001", f"not supported yet: {what}", span, hint)], source)
 
 
-# A picture of what Spark finds.
+# A picture of what an engine finds.
 
 Rows = tuple[list[Row], int]
 """Some rows, and how many there are."""
 
 
 @dataclass(frozen=True)
-class SparkDrawing:
+class FrameDrawing:
     """What it takes to draw a query: the script, the place of the query in it, and its streams."""
 
-    spark: Frame
-    source: Source
-    program: Program
+    engine: DrawingEngine
+    script: DrawnScript
     place: int
     frames: Mapping[str, Frame]
-    options: Options | None = None
-    statistics: Statistics | None = None
 
     def picture(
         self,
@@ -305,12 +375,12 @@ class SparkDrawing:
             return self._clause(subject, subject.query, notes, most)
         if isinstance(subject.query, Algebra):
             return self._select(subject, subject.query, notes, most)
-        _refuse_levels(subject.query, self.source)
-        found_by = unfolded(subject.query, self.program, self.frames, self.source, self._frame)
+        _refuse_levels(subject.query, self.script.source)
+        found_by = unfolded(subject.query, self.script.program, self.frames, self.script.source, self._frame)
         subject, drawing = replace(subject, query=found_by.query), replace(self, frames=found_by.frames)
         variants = ways(found_by.query, compare)
         found = [drawing._found(way, compare) for way in variants]
-        events = DrawnEvents(self.spark, found_by.query.streams, found_by.frames, found_by.query.clock)
+        events = DrawnEvents(self.engine, found_by.query.streams, found_by.frames, found_by.query.clock)
         shown = events.shown(subject.keys, _starts(variants, found, subject), most)
         panels = [_panel(way, rows, shown) for way, rows in zip(variants, found, strict=True)]
         return picture(subject, shown, panels, notes)
@@ -319,36 +389,34 @@ class SparkDrawing:
         """The rows of a SELECT, and the events of the streams that it reads itself."""
         read = [stream for stream in query.streams if not stream.is_relation and stream.producer is None]
         rows, total = self._rows(query, VALID_FROM)
-        shown = DrawnEvents(self.spark, read, self.frames, query.clock).shown(subject.keys, {}, most)
+        shown = DrawnEvents(self.engine, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
 
     def _clause(self, subject: DrawnQuery, host: HostQuery, notes: Iterable[StartNote], most: int) -> Picture:
         """The rows that a MATCH_RECOGNIZE reads, and its matches, which the reference finds again in them."""
         clause = subject.clause
         read = [stream for stream in host.streams if stream.name in clause.query.tables]
-        frames = {stream.name: self._table_read(stream).persist() for stream in read}
-        try:
+        with ExitStack() as stack:
+            frames = {one.name: stack.enter_context(self.engine.kept(self._table_read(one))) for one in read}
             total, part = sum(int(frame.count()) for frame in frames.values()), None
-            if total <= most:
-                rows = rows_read(clause.query, {one.name: _table(frames[one.name], one) for one in read})
-            else:
-                rows, part = self._part(clause, frames, total, most)
-            return clause_picture(clause, rows, subject.titles, most, tuple(notes), part)
-        except (LimitReached, CannotSkip, MultipleRows) as failure:
-            raise failed(failure, self.program.queries[self.place], self.source) from None
-        finally:
-            for frame in frames.values():
-                frame.unpersist()
+            try:
+                if total <= most:
+                    rows = rows_read(clause.query, {one.name: _table(frames[one.name], one) for one in read})
+                else:
+                    rows, part = self._part(clause, frames, total, most)
+                return clause_picture(clause, rows, subject.titles, most, tuple(notes), part)
+            except (LimitReached, CannotSkip, MultipleRows) as failure:
+                raise failed(failure, self.script.program.queries[self.place], self.script.source) from None
 
     def _table_read(self, stream: Stream) -> Frame:
         """The rows of a stream, or of an earlier query, with its columns."""
         frame = self.frames.get(stream.name)
         if stream.producer is not None:
-            named = ((at, one) for at, one in enumerate(self.program.queries) if one.name == stream.producer)
-            place, producer = next(named)
+            queries = enumerate(self.script.program.queries)
+            place, producer = next((at, one) for at, one in queries if one.name == stream.producer)
             frame = self._frame(place, producer.query)
         assert frame is not None, stream.name
-        return frame.select(*(alias(column.name) for column in stream.columns))
+        return frame.selectExpr(*selected(column.name for column in stream.columns))
 
     def _part(
         self, clause: DrawnClause, frames: Mapping[str, Frame], total: int, most: int
@@ -358,7 +426,7 @@ class SparkDrawing:
         if not isinstance(query.reads, str) or query.nested or clause.recognize.computed or not names:
             return [], PartOfRows(total)
         stream = Stream(query.reads, clause.recognize.columns, "")
-        events = DrawnEvents(self.spark, [stream], frames, Clock(BIGINT, "MILLISECOND"))
+        events = DrawnEvents(self.engine, [stream], frames, Clock(BIGINT, "MILLISECOND"))
         rows, lanes = events.partitions(names, self._matched(clause, names, most), most)
         return rows, PartOfRows(total, lanes)
 
@@ -368,13 +436,13 @@ class SparkDrawing:
         if not set(names) <= set(result.columns):
             return {}
         types = {column.name: column for column in clause.recognize.columns}
-        keys = result.select(*map(alias, names)).distinct().limit(most).collect()
+        keys = result.selectExpr(*selected(names)).distinct().limit(most).collect()
         return {hashable(tuple(key)): 0 for key in values_of(keys, [types[name] for name in names])}
 
     def events_only(self, subject: DrawnQuery, notes: Iterable[StartNote], most: int) -> Picture:
         """The events that the query reads."""
         assert not isinstance(subject.query, HostQuery), "events are those of a PATTERN"
-        events = DrawnEvents(self.spark, subject.query.streams, self.frames, subject.query.clock)
+        events = DrawnEvents(self.engine, subject.query.streams, self.frames, subject.query.clock)
         shown = events.shown(subject.keys, {}, most)
         return picture(replace(subject, name="events", text=""), shown, [Panel("EVENTS", words=None)], notes)
 
@@ -391,17 +459,16 @@ class SparkDrawing:
 
     def _rows(self, query: Match | Algebra, time: str) -> Rows:
         """The first rows in order of time, and how many there are: found in one pass."""
-        counted, count = counting(self._frame(self.place, query))
-        rows = counted.orderBy(time).limit(MOST_MATCHES).collect()
-        return list(values_of(rows, query.columns)), count()
+        rows, count = self.engine.first(self._frame(self.place, query), time, MOST_MATCHES)
+        return list(values_of(rows, query.columns)), count
 
     def _frame(self, place: int, query: Match | Algebra | HostQuery) -> Frame:
         """The rows of a query that stands in the place of another one."""
-        named = replace(self.program.queries[place], query=query)
-        queries = tuple(named if at == place else one for at, one in enumerate(self.program.queries))
-        program = replace(self.program, queries=queries)
-        compiled = compile_query(program, place, self.source, self.options, self.statistics)
-        return run_source(compiled.source, self.spark, self.frames, compiled.aggregates)
+        program = self.script.program
+        other = replace(program.queries[place], query=query)
+        queries = tuple(other if at == place else one for at, one in enumerate(program.queries))
+        script = replace(self.script, program=replace(program, queries=queries))
+        return self.engine.found(script, place, self.frames)
 
 
 def _starts(
@@ -469,22 +536,20 @@ def timeline(
 ) -> Timeline:
     """Events on a time line, and the matches of a query among them.
 
-    `events` is a DataFrame, or `neelc.stream(...)` of one; the query knows it by `name`. Without a query only
-    the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or of a SELECT is drawn
-    like that, too. `key` names the columns of the lanes, by default those that the query brings together.
-    `why` is the result of `neelc.why`, or other notes on start events. `untrusted`: the query may read only
-    these events.
+    `events` is a DataFrame of Spark, or what the local engine reads: a `LocalFrame`, data of Arrow, pandas,
+    polars or DuckDB, or the path of files; or `neelc.stream(...)` of one. The query knows it by `name`.
+    Without a query only the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or
+    of a SELECT is drawn like that, too. `key` names the columns of the lanes, by default those that the query
+    brings together. `why` is the result of `neelc.why`, or other notes on start events. `untrusted`: the
+    query may read only these events.
     """
-    from neelc.api.session import Session
-
-    if not isinstance(events, StreamData | str) and not is_frame(events):
-        raise TypeError(f"events is {no_frame(events)}")
-    data = events if isinstance(events, StreamData) else _data(events, timestamp, end, type, unit)
-    if isinstance(data.data, str):
-        raise TypeError(
-            "timeline takes a DataFrame; for tables and paths, compile a query and ask it: .timeline()"
-        )
-    session = Session(data.data.sparkSession, untrusted=untrusted)
+    if not isinstance(events, StreamData | str) and not is_frame(events) and not is_local(events):
+        raise TypeError(f"events is {no_frame(events, ', data of the local engine or a path')}")
+    if isinstance(events, StreamData):
+        session, data = _session(events, untrusted)
+    else:
+        session, data = _session(stream_data(events, type=type, unit=unit), untrusted)
+        data = _timed(data, _columns(session, data), timestamp, end)
     given: dict[str, Any] = {name: data}
     if query is None:
         # Every event is a match of its stream's name, which is a type: that says all there is to know of it.
@@ -515,7 +580,7 @@ def drawn(
             drawn_query(program.queries[place], bound.text),
             lane_columns,
         )
-        drawing = SparkDrawing(query.spark, bound.text, program, place, _frames(query.bound))
+        drawing = FrameDrawing(query.drawing, DrawnScript(bound.text, program), place, _frames(bound))
         notes = why.notes if isinstance(why, Why) else why
         with clock_of(query.spark):
             if not has_matches:
@@ -529,11 +594,32 @@ def _frames(bound: BoundScript) -> dict[str, Frame]:
     return {name: bound.frame(stream) for name, stream in read.items() if bound.is_given(stream)}
 
 
-def _data(
-    events: Frame, timestamp: str | None, end: str | None, type: str | None, unit: str | None
-) -> StreamData:
+def _session(events: StreamData, untrusted: bool) -> tuple[Session, StreamData]:
+    """What draws events: Spark those of its DataFrames, else the local engine. And the events for it."""
+    from neelc.api.session import Session
+
+    data: Any = events.data
+    if is_frame(data):
+        return Session(data.sparkSession, untrusted=untrusted), events
+    if isinstance(data, str) and events.format is None and not is_path(data):
+        raise TypeError("timeline takes data or a path; for tables, compile a query and ask it: .timeline()")
+    from neelc.api.local import session_over
+
+    return session_over(events, untrusted)
+
+
+def _columns(session: Session, events: StreamData) -> Sequence[str]:
+    """The names of the columns of events; of a path, the local engine looks at the files."""
+    if not isinstance(events.data, str):
+        return list(events.data.columns)
+    files: Any = session._stream("events", events, is_declared=True)
+    with translated():
+        return list(files.columns)
+
+
+def _timed(events: StreamData, columns: Sequence[str], timestamp: str | None, end: str | None) -> StreamData:
     """The events, with the times that results of queries have."""
     for start, last in (("match_start", "match_end"), ("ts", "te")):
-        if timestamp is None and {start, last} <= set(events.columns):
+        if timestamp is None and {start, last} <= set(columns):
             timestamp, end = start, end or last
-    return stream_data(events, timestamp=timestamp, end=end, type=type, unit=unit)
+    return replace(events, timestamp=timestamp, end=end)

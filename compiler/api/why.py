@@ -1,8 +1,11 @@
-"""`neelc.why`: why a start event has a match, or has none. Spark looks for the events of the key."""
+"""`neelc.why`: why a start event has a match, or has none. The engine looks for the events of the key.
+
+It is asked in texts of Spark's SQL, which DataFrames of Spark and of the local engine take alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from neelc.api.errors import reading
@@ -10,7 +13,6 @@ from neelc.api.schemas import clock_of, values_of
 from neelc.api.streams import Frame
 from neelc.engines.reference import executable
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.names import quote
 from neelc.ir.program import Clock, Stream
 from neelc.ir.types import (
     BIGINT,
@@ -26,7 +28,7 @@ from neelc.ir.types import (
     DataType,
 )
 from neelc.runtime.reference.model import moment
-from neelc.scalar.spark.trees import literal, spark_type
+from neelc.scalar.spark.trees import identifier, literal, spark_type, with_alias
 from neelc.scalar.type_of import DATETIMES
 from neelc.source import Source
 from neelc.tools.why.explaining import MAX_EVENTS, ROWS_IT_READS, refuse, too_many
@@ -42,7 +44,7 @@ KEYS_LOOKED_AT = 1_000
 """How many of the existing keys are searched for one that may be meant."""
 
 COMPARED = frozenset({STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DATE})
-"""Types of keys whose texts Spark reads as we write them. Rows are not chosen by other keys while reading."""
+"""Types of keys whose texts a cast reads as we write them. By other keys, rows are chosen after reading."""
 
 Rows = list[Mapping[str, object]]
 
@@ -70,14 +72,14 @@ def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[obje
         with clock_of(spark):
             bounds = None if between is None else [text_of(one) for one in between]
             of_rows = rows_request(bound.program, bound.last, key_texts(key), bounds, bound.text)
-            return of_rows.explained(tables_on_spark(of_rows, bound.frame))
+            return of_rows.explained(rows_of_clause(of_rows, bound.frame))
     refuse(bound.program.queries[bound.last], bound.text)
     program = executable(bound.program, [bound.last], bound.text, ROWS_IT_READS)
     with clock_of(spark):
         request = why_request(program, bound.last, key_texts(key), between)
         for stream, _ in request.streams():
             bound.is_given(stream)
-        return explained(request, rows_on_spark(request, bound.frame, bound.text), bound.text)
+        return explained(request, rows_of_pattern(request, bound.frame, bound.text), bound.text)
 
 
 def key_texts(key: object) -> list[str]:
@@ -96,8 +98,8 @@ def key_texts(key: object) -> list[str]:
     return [text_of(key)]
 
 
-def rows_on_spark(request: WhyRequest, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
-    """The rows of the requested keys and times."""
+def rows_of_pattern(request: WhyRequest, frame: Callable[[Stream], Frame], source: Source) -> dict[str, Rows]:
+    """The rows of the requested keys and times, of the DataFrames of streams."""
     tables: dict[str, Rows] = {}
     for stream, is_filtered in request.streams():
         with reading(stream.name):
@@ -110,7 +112,7 @@ def rows_on_spark(request: WhyRequest, frame: Callable[[Stream], Frame], source:
     return tables
 
 
-def tables_on_spark(request: RowsRequest, frame: Callable[[Stream], Frame]) -> dict[str, Rows]:
+def rows_of_clause(request: RowsRequest, frame: Callable[[Stream], Frame]) -> dict[str, Rows]:
     """The rows that a MATCH_RECOGNIZE is explained with; of a stream that it reads as it is, those of the
     requested keys."""
     tables: dict[str, Rows] = {}
@@ -121,7 +123,7 @@ def tables_on_spark(request: RowsRequest, frame: Callable[[Stream], Frame]) -> d
             chosen = frame(stream)
             for column, texts in keys.items():
                 if types[column] in COMPARED:
-                    chosen = chosen.filter(_is_one_of(column, types[column], texts))
+                    chosen = chosen.where(_is_one_of(column, types[column], texts))
             tables[name] = _collected(chosen, stream)
         if len(tables[name]) > MAX_EVENTS:
             raise request.too_many("too many")
@@ -134,27 +136,32 @@ def tables_on_spark(request: RowsRequest, frame: Callable[[Stream], Frame]) -> d
 def _collected(frame: Frame, stream: Stream) -> Rows:
     """The rows, at most one more than can be explained."""
     names = [column.name for column in stream.own_columns]
-    found = frame.select(*map(quote, names)).limit(MAX_EVENTS + 1).collect()
+    found = frame.selectExpr(*selected(names)).limit(MAX_EVENTS + 1).collect()
     return [dict(zip(names, row, strict=True)) for row in values_of(found, stream.own_columns)]
 
 
 def _chosen(frame: Frame, request: WhyRequest, stream: Stream) -> Frame:
     """The rows of a stream that can matter. More than these do no harm: they are filtered again."""
-    from pyspark.sql import functions as F
-
     for name, texts in request.keys.items():
         held = columns(request.match, stream, name)
         types_held = {column.name: column.type for column in stream.columns if column.name in (held or ())}
         if held is not None and set(types_held.values()) <= COMPARED:
             is_requested = [_is_one_of(column, type, texts) for column, type in types_held.items()]
-            frame = frame.filter(_any(is_requested) if is_requested else F.lit(False))
+            frame = frame.where(" OR ".join(is_requested) or "false")
     types = request.types(stream)
     if types is not None:
-        frame = frame.filter(F.lower(F.col(quote(stream.type_column or ""))).isin(types))
+        listed = ", ".join(literal(type, STRING) for type in types)
+        kind = identifier(stream.type_column or "")
+        frame = frame.where(f"lower({kind}) IN ({listed})" if types else "false")
     bounds = _bounds(request, stream)
     if bounds is not None:
-        frame = frame.filter(F.col(quote(stream.start)).between(*map(F.expr, bounds)))
+        frame = frame.where(f"{identifier(stream.start)} BETWEEN {' AND '.join(bounds)}")
     return frame
+
+
+def selected(names: Iterable[str]) -> list[str]:
+    """The columns of these names, as items of SELECT."""
+    return [with_alias(identifier(name), name) for name in names]
 
 
 def _bounds(request: WhyRequest, stream: Stream) -> list[str] | None:
@@ -179,28 +186,12 @@ def time_literal(time: int, stream: Stream, clock: Clock) -> str:
     return literal(found, BIGINT if isinstance(found, int) else own.type)
 
 
-def _is_one_of(column: str, type: DataType, texts: Sequence[str]) -> Frame:
+def _is_one_of(column: str, type: DataType, texts: Sequence[str]) -> str:
     """Whether a value is one of those that texts stand for: 1e10 and 10000000000.0 are one number."""
-    from pyspark.sql import functions as F
-
-    value = F.col(quote(column))
-    meant = [value == F.lit(text).try_cast(spark_type(type)) for text in texts]
-    found = F.coalesce(_any(meant), F.lit(False))
-    return found | value.isNull() if "NULL" in texts else found
-
-
-def _text(column: str) -> Frame:
-    """The text of a value, as callers give it."""
-    from pyspark.sql import functions as F
-
-    return F.coalesce(F.col(quote(column)).cast("string"), F.lit("NULL"))
-
-
-def _any(conditions: Sequence[Frame]) -> Frame:
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = found | condition
-    return found
+    value = identifier(column)
+    meant = (f"{value} = try_cast({literal(text, STRING)} AS {spark_type(type)})" for text in texts)
+    found = f"coalesce({' OR '.join(meant)}, false)"
+    return f"({found} OR {value} IS NULL)" if "NULL" in texts else found
 
 
 def _keys_there(request: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterator[dict[str, str]]:
@@ -213,5 +204,5 @@ def _keys_there(request: WhyRequest, frame: Callable[[Stream], Frame]) -> Iterat
 
 def _some_texts(frame: Frame, column: str) -> list[str]:
     """Values of a column, as callers give them."""
-    texts = frame.select(_text(column).alias("key")).distinct().limit(KEYS_LOOKED_AT)
-    return [row["key"] for row in texts.collect()]
+    text = f"coalesce(CAST({identifier(column)} AS STRING), 'NULL') AS key"
+    return [key for (key,) in frame.selectExpr(text).distinct().limit(KEYS_LOOKED_AT).collect()]

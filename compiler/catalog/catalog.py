@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.arguments import UserAgent
 from neelc.errors import Hint, NeelError
@@ -28,6 +28,7 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax import script
 

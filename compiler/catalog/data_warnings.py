@@ -6,7 +6,6 @@ import datetime
 import difflib
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, is_quoted, written
 from neelc.ir.program import Program, Stream
 from neelc.ir.types import BIGINT, INT, LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 
 PEEKED = 64 * 1024
 """How many bytes of a text file are looked at."""
@@ -238,6 +238,21 @@ def missing_types(program: Program, seen: Mapping[str, TypesSeen]) -> Iterator[s
     )
     for name, other in absent_types(program, seen):
         yield f"no event is of type `{bare(name)}`" + (f"; did you mean `{other}`?" if other else "")
+
+
+def tie_note(events: int, program: Program) -> Iterator[str]:
+    """The sentence about events that have the time of another one of their key."""
+    if not events:
+        return
+    times = dict.fromkeys(
+        written(stream.start) for query in program.pattern_queries for stream in query.match.streams
+    )
+    column = next(iter(times), "ts")
+    have = "1 event has" if events == 1 else f"{events:,} events have"
+    yield (
+        f"{have} the time of another event of the same key: neither comes before the other in a SEQ or a "
+        f"list; TIMESTAMP BY {column} THEN BY another column orders them"
+    )
 
 
 def absent_types(program: Program, seen: Mapping[str, TypesSeen]) -> Iterator[tuple[str, str | None]]:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -34,7 +34,7 @@ from neelc.files import CallError, decode, read_bytes, special_kind
 from neelc.findings import Findings
 from neelc.ir.names import Identifier, bare, find, same, written
 from neelc.ir.patterns import Window, window_of_microseconds
-from neelc.ir.program import Column, Program, Stream
+from neelc.ir.program import Column, Program, Stream, streams_read
 from neelc.ir.script import (
     ColumnDefinition,
     CreateQuery,
@@ -59,8 +59,9 @@ from neelc.ir.types import (
     SimpleType,
     Struct,
 )
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.runtime.values.times import day_interval_text, timestamp_text
-from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.source import Source, Span
 from neelc.syntax import window
 
@@ -231,6 +232,7 @@ class GivenStream:
     timestamp_format: str | None = None
     watermark: int | None = None
     event_time: str | None = None
+    then_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -368,7 +370,8 @@ def _texts(statement: CreateStream, given: GivenStream | None) -> tuple[str | No
 
 def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
     """What the caller says, where the script says nothing; the two must not contradict each other."""
-    has_times = given.timestamp or given.latest or given.end or given.type_by or given.watermark is not None
+    columns = (given.timestamp, given.latest, given.end, given.type_by, *given.then_by)
+    has_times = any(columns) or given.watermark is not None
     if statement.is_relation and has_times:
         raise CallError(f"stream {given.name}: the script says that it is a relation, which has no times")
     time = statement.timestamp
@@ -379,6 +382,7 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
         ("FORMAT", time.format if time else None, given.timestamp_format),
         ("END BY", statement.end, given.end),
         ("TYPE BY", statement.type_by, given.type_by),
+        ("THEN BY", _listed(time.then_by) if time else None, _listed(given.then_by)),
     ):
         if in_script is not None and in_call is not None and not same(in_script, in_call):
             raise CallError(
@@ -393,6 +397,7 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
             latest=known.latest or given.latest,
             unit=known.unit or given.unit,
             format=known.format or given.timestamp_format,
+            then_by=known.then_by or given.then_by,
         )
     return replace(
         statement,
@@ -401,6 +406,10 @@ def _with_settings(statement: CreateStream, given: GivenStream) -> CreateStream:
         type_by=statement.type_by or given.type_by,
         watermark=watermark,
     )
+
+
+def _listed(names: tuple[str, ...]) -> str | None:
+    return ", ".join(names) or None
 
 
 def _watermark(statement: CreateStream, given: GivenStream) -> Window | None:
@@ -447,6 +456,7 @@ def _stream(given: GivenStream, may_lack_times: bool = False) -> Stream:
         type_column=column(given.type_by, "type"),
         timestamp_format=given.timestamp_format,
         watermark=given.watermark,
+        then_by=tuple(filter(None, (column(name, "order") for name in given.then_by))),
     )
 
 
@@ -491,10 +501,7 @@ def _given(name: str, given: Sequence[GivenStream]) -> GivenStream | None:
 
 def read(inputs: Inputs, program: Program) -> tuple[dict[str, list[Row]], list[NeelError]]:
     """The rows of every stream the queries read, and what went wrong: one error for each file."""
-    read_by = (
-        table for query in program.queries for stream in query.query.streams for table in stream.tables
-    )
-    used = {stream.name: stream for stream in read_by if stream.producer is None}
+    used = streams_read(program, range(len(program.queries)))
     tables: dict[str, list[Row]] = {}
     failures: list[NeelError] = []
     for name, stream in used.items():

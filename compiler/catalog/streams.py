@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -16,13 +16,28 @@ from neelc.ir import expressions as e
 from neelc.ir.names import bare, find, find_variable, same, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Window
-from neelc.ir.program import Clock, Column, Stream
+from neelc.ir.program import SHAPES, Clock, Column, Stream
 from neelc.ir.script import CreateStream
-from neelc.ir.types import BIGINT, LENGTHS, STRING, TIMESTAMP, VOID, DataType, Struct
+from neelc.ir.types import (
+    BIGINT,
+    DATE,
+    LENGTHS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    WHOLE_NUMBERS,
+    Array,
+    DataType,
+    Struct,
+)
+from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.runtime.values.times import Months
-from neelc.scalar.datetime_patterns import EXAMPLE, LETTERS, MalformedPattern, pattern_of
 from neelc.scalar.functions import report_foreign
 from neelc.scalar.intervals import interval_value
+from neelc.scalar.operators import is_number
 from neelc.source import Span
 
 _BY_FORMAT = f"; if it is no ISO time, say how it is written: TIMESTAMP BY ... FORMAT '{EXAMPLE}'"
@@ -53,7 +68,9 @@ def declared_stream(
     if timestamp is not None:
         start, latest = timestamp.start, timestamp.latest
         drafted = replace(drafted, start=start, latest=latest, unit=timestamp.unit or "MILLISECOND")
-        drafted = replace(drafted, timestamp_format=timestamp.format)
+        drafted = replace(drafted, timestamp_format=timestamp.format, weights=timestamp.weight)
+        shape, column = _distribution(timestamp.distribution)
+        drafted = replace(drafted, shape=shape, shape_column=column, then_by=timestamp.then_by)
     if statement.end is not None:
         drafted = replace(drafted, end=statement.end)
     if statement.type_by is not None:
@@ -69,6 +86,17 @@ def declared_stream(
     if statement.statistics:
         made = with_statistics(made, statement.statistics, findings)
     return replace(entry, stream=made)
+
+
+def _distribution(name: str | None) -> tuple[str | None, str | None]:
+    """A word that names a distribution, or the column that has such words.
+
+    >>> _distribution("triangular"), _distribution("`uniform`"), _distribution(None)
+    (('TRIANGULAR', None), (None, '`uniform`'), (None, None))
+    """
+    if name is None:
+        return None, None
+    return (name.upper(), None) if name.upper() in SHAPES else (None, name)
 
 
 def _watermark(window: Window, clock: Clock, findings: Findings) -> int | None:
@@ -211,6 +239,8 @@ def checked_stream(
         "latest": ("TIMESTAMP", stream.latest),
         "end": ("END BY", stream.end),
         "type_column": ("TYPE BY", stream.type_column),
+        "weights": ("WEIGHT", stream.weights),
+        "shape_column": ("DISTRIBUTION", stream.shape_column),
     }
     broken = False
     found: dict[str, Column] = {}
@@ -218,7 +248,8 @@ def checked_stream(
         if name is None:
             continue
         # A name given from outside stands nowhere in the text.
-        place = statement.timestamp if statement is not None and clause == "TIMESTAMP" else statement
+        timed = clause in ("TIMESTAMP", "WEIGHT", "DISTRIBUTION")
+        place = statement.timestamp if statement is not None and timed else statement
         span = findings.at(name, place, statement)
         whole = clause if clause != "TIMESTAMP" else f"TIMESTAMP {'BETWEEN' if stream.latest else 'BY'}"
         column = _column(stream, name, whole, span, findings)
@@ -231,20 +262,50 @@ def checked_stream(
             found[role] = column
             continue
         broken = True
+    then_by = _then_by(stream, statement, findings)
     start = found.get("start")
     clock = None if start is None else clock_of(start.type, stream.unit)
-    if broken or clock is None or _disagree(stream, clock, statement, findings, has_unit):
+    if broken or then_by is None or clock is None:
+        return CatalogEntry(stream.name, "stream", typed=stream.type_column is not None)
+    if _disagree(stream, clock, statement, findings, has_unit):
         return CatalogEntry(stream.name, "stream", typed=stream.type_column is not None)
     names = {role: found[role].name if role in found else None for role in roles}
     checked = replace(stream, start=names["start"] or "", latest=names["latest"], end=names["end"])
-    return CatalogEntry(stream.name, "stream", replace(checked, type_column=names["type_column"]), clock)
+    checked = replace(checked, type_column=names["type_column"], weights=names["weights"], then_by=then_by)
+    return CatalogEntry(stream.name, "stream", replace(checked, shape_column=names["shape_column"]), clock)
+
+
+ORDERED = "a whole number, a DECIMAL, a STRING, a DATE or a TIMESTAMP"
+"""What THEN BY orders events by. Not DOUBLEs: the place of NaN, and of two zeros, is not obvious."""
+
+
+def _then_by(stream: Stream, statement: CreateStream | None, findings: Findings) -> tuple[str, ...] | None:
+    """The columns of THEN BY as they are declared; None, after a report, if one cannot order events."""
+    place = None if statement is None else statement.timestamp
+    names: list[str] = []
+    for name in stream.then_by:
+        span = findings.at(name, place, statement)
+        column = _column(stream, name, "THEN BY", span, findings)
+        if column is not None and not _is_ordered(column.type):
+            where = "" if statement is not None else f"stream `{stream.name}`: "
+            message = f"{where}column `{column.name}` is of type {column.type}; THEN BY takes {ORDERED}"
+            findings.report("NEEL2205", message, span, "a sequence number is a BIGINT")
+        elif column is not None:
+            names.append(column.name)
+    return tuple(names) if len(names) == len(stream.then_by) else None
+
+
+def _is_ordered(kind: DataType) -> bool:
+    simple = (*WHOLE_NUMBERS, STRING, DATE, TIMESTAMP, TIMESTAMP_NTZ, VOID)
+    return kind in simple or isinstance(kind, DecimalType)
 
 
 def _column(stream: Stream, name: str, clause: str, span: Span, findings: Findings) -> Column | None:
     names = [column.name for column in stream.columns]
     found = find(name, names)
     if found is None:
-        hint = did_you_mean(name, names, f"columns of {stream.name}")
+        words = [*names, *SHAPES] if clause == "DISTRIBUTION" else names
+        hint = did_you_mean(name, words, f"columns of {stream.name}")
         findings.report(
             "NEEL2204", f"stream `{stream.name}` has no column `{bare(name)}` for {clause}", span, hint
         )
@@ -261,6 +322,14 @@ def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] 
             if column.type == STRING
             else (f"{described}; a type column holds names", "declare it as STRING")
         )
+    if role == "weights":
+        is_list = isinstance(column.type, Array) and is_number(column.type.element)
+        wanted = "WEIGHT takes an array with a number for each time from the earliest to the latest"
+        return None if is_list else (f"{described}; {wanted}", "declare it as ARRAY<DOUBLE>")
+    if role == "shape_column":
+        words = f"it is {' or '.join(SHAPES)}, or a column that has such words"
+        hint = "declare it as STRING"
+        return None if column.type == STRING else (f"{described}; DISTRIBUTION takes a name: {words}", hint)
     if clock_of(column.type, "") is None:
         return (
             f"{described}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
@@ -297,6 +366,10 @@ def _disagree(
     if stream.latest is not None and stream.end is not None:
         message = "a stream with imprecise timestamps has no END BY: only points in time can be imprecise"
         findings.report("NEEL2215", message, findings.at(stream.end, statement), "leave END BY out")
+        return True
+    if stream.latest is not None and stream.then_by:
+        message = "THEN BY orders events of one time, and which imprecise ones are of one time is not known"
+        findings.report("NEEL2250", message, findings.at(stream.then_by[0], statement), "leave THEN BY out")
         return True
     return False
 

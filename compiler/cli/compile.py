@@ -146,35 +146,40 @@ def _compiled_rules(options: argparse.Namespace) -> int:
     from neelc.cli.rules import explicable_rules, print_left_out
 
     refuse_for_rules(options, "strategy")
-    if options.target != "pyspark":
-        raise CallError(f"compile --target {options.target}: for one query, not for rules")
+    is_local = options.target == "duckdb"
+    if is_local:
+        _refuse_for_duckdb(options)
     if options.emit == "sql":
         raise CallError("compile --emit sql: for one query, not for rules")
     if options.buckets is not None and (options.buckets < 1 or not options.streaming):
         raise CallError("compile --buckets: a number of at least 1, for --streaming")
-    rules, compiled = explicable_rules(options, options_in(options))
+    rules, compiled = explicable_rules(options, options_in(options), is_local)
     print_left_out(rules)
+    if compiled.local is not None:
+        from neelc.engines.local.source import program_text
+
+        return _write(program_text(compiled.local), options)
     return _write(_emitted(compiled.script, options.emit), options)
+
+
+def _refuse_for_duckdb(options: argparse.Namespace) -> None:
+    if options.streaming or options.emit != "python":
+        wrong = "--streaming" if options.streaming else f"--emit {options.emit}"
+        raise CallError(f"compile {wrong}: for --target pyspark")
 
 
 def _refuse_settings(program: Program, place: int, options: argparse.Namespace) -> None:
     """Settings are for PATTERN queries, and MATCH_RECOGNIZE is not SQL for Spark."""
     if options.buckets is not None and (options.buckets < 1 or not options.streaming):
         raise CallError("compile --buckets: a number of at least 1, for --streaming")
-    if options.target == "duckdb" and (options.streaming or options.emit != "python"):
-        wrong = "--streaming" if options.streaming else f"--emit {options.emit}"
-        raise CallError(f"compile {wrong}: for --target pyspark")
+    if options.target == "duckdb":
+        _refuse_for_duckdb(options)
     if options.streaming and options.strategy not in (None, ExecutionStrategy.KERNEL):
         raise CallError(f"compile --strategy {options.strategy}: with --streaming, the kernel runs")
-    from neelc.ir.bound_rows import HostQuery
+    from neelc.cli.options import has_rows_only, refuse_for_rows
 
-    queries = [program.queries[at].query for at in program.needed([place])]
-    if not all(isinstance(query, HostQuery) for query in queries):
-        return
-    for name in ("strategy", "most-rows", "most-matches", "stats"):
-        if getattr(options, name.replace("-", "_")):
-            raise CallError(f"compile --{name}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
-    if options.emit == "sql":
+    refuse_for_rows("compile", program, [place], options, "stats")
+    if options.emit == "sql" and has_rows_only(program, [place]):
         raise CallError("compile --emit sql: MATCH_RECOGNIZE runs in Python; use python, plan or json")
 
 

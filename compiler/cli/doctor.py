@@ -8,12 +8,13 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from neelc.runtime.kernels.pattern_kernel import kernel
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Bounds, PatternProgram, Take, VariableOutput
 from neelc.versions import numbers, required
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neelc.cli.engine import AUTO, add_engine, engine_for
 from neelc.cli.options import (
     add_inputs,
     add_rules,
@@ -14,8 +15,10 @@ from neelc.cli.options import (
     add_statistics,
     add_streaming,
     has_rules,
+    refuse_spark,
 )
 from neelc.cli.output import check_target, put, scripts_of
+from neelc.explain.engine import SPARK
 from neelc.explain.formats import FORMATS, MODES, renderer
 from neelc.files import CallError, read_source
 
@@ -66,9 +69,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--analyze",
         action="store_true",
-        help="run the query on Spark, the last one if none is named, and show for each step of its plan what "
+        help="run the query, the last one if none is named, and show for each step of its plan what "
         "was estimated and what was measured",
     )
+    add_engine(parser, (AUTO, "local", "spark"))
     add_inputs(parser)
     add_statistics(parser)
     add_spark(parser)
@@ -90,6 +94,10 @@ def run(options: argparse.Namespace) -> int:
     for name in ("master", "remote", "conf"):
         if getattr(options, name) and not options.analyze:
             raise CallError(f"explain --{name}: a setting of Spark, which runs with --analyze only")
+    if options.engine == "local":
+        refuse_spark("explain", options)
+        if options.streaming:
+            raise CallError("explain --engine local: streams without end run on Spark")
     if has_rules(options):
         return _explained_rules(kind, options)
     source = read_source(options.files[0])
@@ -106,7 +114,10 @@ def run(options: argparse.Namespace) -> int:
     places = chosen(program, options.query)
     refuse_unused(inputs, program, options)
     statistics = statistics_of(inputs, program, options.stats)
-    found = report(source.name, inputs.script, program, statistics, places, source, options.streaming)
+    engine = SPARK
+    if not options.streaming:
+        engine = engine_for(inputs, program, places, statistics, options.engine)
+    found = report(source.name, inputs.script, program, statistics, places, source, options.streaming, engine)
     check_view(found, kind, options.mode)
     return _write(renderer(kind)(found, options.mode), options)
 
@@ -115,7 +126,7 @@ def _explained_rules(kind: str, options: argparse.Namespace) -> int:
     """How many rules are executed together; gives the exit code."""
     import json
 
-    from neelc.cli.rules import explicable_rules, print_left_out
+    from neelc.cli.rules import print_left_out, rules_on_engine
     from neelc.explain.rules import rules_record, rules_text
 
     if options.mode != "simple":
@@ -126,9 +137,11 @@ def _explained_rules(kind: str, options: argparse.Namespace) -> int:
         from neelc.cli.analyze import analyze_rules
 
         return analyze_rules(kind, options)
-    rules, compiled = explicable_rules(options)
-    record = rules_record(compiled, rules.errors)
-    text = rules_text(compiled) if kind == "text" else json.dumps(record, indent=2, ensure_ascii=False)
+    rules, compiled, engine = rules_on_engine(options)
+    record = rules_record(compiled, rules.errors, engine)
+    text = (
+        rules_text(compiled, engine) if kind == "text" else json.dumps(record, indent=2, ensure_ascii=False)
+    )
     print_left_out(rules)
     return _write(text.rstrip("\n") + "\n", options)
 

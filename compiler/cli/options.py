@@ -31,6 +31,7 @@ from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.cli.output import check_target, is_url, refuse_inputs, scripts_of
 from neelc.errors import render_line
 from neelc.files import CallError, decode, read_bytes, special_kind
+from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import Identifier, find, written
 from neelc.ir.node import Node, transform
 from neelc.ir.program import Program, Stream
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
 STREAM_HELP = (
     "a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
-    "unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed (may be repeated)"
+    "then_by=COLUMN, unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed "
+    "(may be repeated)"
 )
 
 
@@ -246,7 +248,17 @@ def refuse_for_rules(options: argparse.Namespace, *names: str) -> None:
 
 # What the commands that bind a script do with `--stream`, `--arg` and `--aggregates`.
 
-SETTINGS = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
+SETTINGS = (
+    "timestamp",
+    "latest",
+    "end",
+    "type",
+    "unit",
+    "format",
+    "timestamp_format",
+    "watermark",
+    "then_by",
+)
 
 
 def given_stream(text: str) -> GivenStream:
@@ -291,6 +303,7 @@ def given_stream(text: str) -> GivenStream:
         location,
         settings.get("timestamp_format"),
         watermark,
+        then_by=tuple(name.strip() for name in settings.get("then_by", "").split(",") if name.strip()),
     )
 
 
@@ -403,6 +416,20 @@ def refuse_unused(
         if find(name, map(written, parameters)) is None:
             listed = ", ".join(f":{p}" for p in parameters) or "none"
             raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")
+
+
+def refuse_for_rows(
+    command: str, program: Program, places: Sequence[int], options: argparse.Namespace, *more: str
+) -> None:
+    """The settings of PATTERN queries, and `more` of them, have no effect on MATCH_RECOGNIZE alone."""
+    for name in ("strategy", "most-rows", "most-matches", *more):
+        if getattr(options, name.replace("-", "_")) and has_rows_only(program, places):
+            raise CallError(f"{command} --{name}: for PATTERN queries; MATCH_RECOGNIZE has one way to run")
+
+
+def has_rows_only(program: Program, places: Sequence[int]) -> bool:
+    """Whether queries, and those that they read, are all around MATCH_RECOGNIZE."""
+    return all(isinstance(program.queries[at].query, HostQuery) for at in program.needed(places))
 
 
 def chosen(program: Program, names: Sequence[str], command: str = "run") -> list[int]:

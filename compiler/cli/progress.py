@@ -1,4 +1,4 @@
-"""What is going on: one line that changes on a terminal, a plain line now and then elsewhere."""
+"""What is going on: a bar on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from neelc.runtime.late_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 # Seconds between two looks at what is going on.
 ON_A_TERMINAL, ELSEWHERE = 0.25, 5.0
@@ -23,14 +27,15 @@ FEW = 100
 
 
 @dataclass(frozen=True)
-class StageProgress:
-    """How far Spark is: the stage that runs, its tasks, and the rows read and written in all stages."""
+class PhaseProgress:
+    """How far something is: a `share` from 0 to 1, if that is known, and what else there is to say."""
 
-    stage: int
-    done: int
-    tasks: int
-    read: int = 0
-    written: int = 0
+    share: float | None
+    words: tuple[str, ...] = ()
+
+
+Look = Callable[[], PhaseProgress | None]
+"""Asks how far something is; None if that is not known."""
 
 
 class Progress:
@@ -38,27 +43,26 @@ class Progress:
 
     def __init__(self, out: TextIO) -> None:
         self.is_terminal = out.isatty()
+        self._given = out
         self.out = _own(out)
         self.phase = "starting"
         self.start = self.begun = time.perf_counter()
-        self._look: Callable[[], StageProgress | None] | None = None
+        self._look: Look | None = None
         self._paused = False
         self._writing = threading.Lock()
+        self._bar: Bar | None = None
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def begin(self, phase: str, look: Callable[[], StageProgress | None] | None = None) -> None:
+    def begin(self, phase: str, look: Look | None = None) -> None:
         """What is done from now on, and how to see how far it is."""
         self.phase, self._look, self._paused = phase, look, False
         self.begun = time.perf_counter()
-        if self.is_terminal:
-            self._show()
 
     def pause(self) -> None:
         """Say nothing until something new begins: the terminal is for the rows now."""
         self._paused = True
-        if self.is_terminal:
-            clear_line(self.out)
+        self._remove_bar()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -69,8 +73,9 @@ class Progress:
     ) -> None:
         self._end.set()
         self._thread.join()
-        if self.is_terminal:
-            clear_line(self.out)
+        self._remove_bar()
+        if self.out is not self._given:
+            self.out.close()
 
     def _run(self) -> None:
         while not self._end.wait(ON_A_TERMINAL if self.is_terminal else ELSEWHERE):
@@ -83,10 +88,47 @@ class Progress:
         if look is not None:
             with suppress(Exception):  # the session may be about to end: this is only a line on a terminal
                 state = look()
-        now = time.perf_counter()
-        text = line(self.phase, state, now - self.start, now - self.begun)
         with self._writing, suppress(OSError, ValueError):
-            write_line(self.out, text, self.is_terminal)
+            if self._paused:
+                return
+            if self.is_terminal:
+                self._show_bar(state)
+            else:
+                write_line(self.out, line(self.phase, state, time.perf_counter() - self.start), False)
+
+    def _show_bar(self, state: PhaseProgress | None) -> None:
+        if self._bar is None:
+            self._bar = _new_bar(self.out)
+            self._bar.add_task("", total=None, words="")
+            self._bar.start()
+        share = None if state is None else state.share
+        words = "" if state is None else ", ".join(state.words)
+        (task,) = self._bar.tasks
+        task.total = None if share is None else 1.0  # without a total, the bar runs to and fro
+        description = self.phase + (":" if words else "")
+        self._bar.update(task.id, description=description, words=words, completed=share or 0.0)
+
+    def _remove_bar(self) -> None:
+        with self._writing, suppress(OSError, ValueError):
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+
+def _new_bar(out: TextIO) -> Bar:
+    """A bar that leaves nothing behind. It is loaded when something takes so long that a bar is of use."""
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description} {task.fields[words]}", markup=False),
+        BarColumn(bar_width=30),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    return Bar(*columns, console=Console(file=out, force_terminal=True), transient=True)
 
 
 def write_line(out: TextIO, text: str, is_terminal: bool) -> None:
@@ -112,24 +154,18 @@ def _own(out: TextIO) -> TextIO:
         return out
 
 
-def line(phase: str, state: StageProgress | None, seconds: float, in_phase: float) -> str:
+def line(phase: str, state: PhaseProgress | None, seconds: float) -> str:
     """What is done, how far that is, and the seconds since the beginning.
 
-    >>> line("starting Spark", None, 3.4, 3.4)
+    >>> line("starting Spark", None, 3.4)
     'starting Spark, 3 s'
-    >>> print(line("finding matches", StageProgress(2, 45, 200, read=1_200_000, written=380), 12.2, 8))
-    finding matches: stage 2, 45/200 tasks, 1,200,000 events read (150,000/s), 380 matches, 12 s
+    >>> line("finding matches", PhaseProgress(0.425, ("stage 2", "85/200 tasks")), 12.2)
+    'finding matches: stage 2, 85/200 tasks, 42 %, 12 s'
     """
-    words: list[str] = []
-    if state is not None:
-        words += [f"stage {state.stage}", f"{state.done}/{state.tasks} tasks"]
-        if state.read >= FEW:
-            rate = state.read / max(in_phase, 1e-9)
-            words.append(f"{state.read:,} events read" + (f" ({rate:,.0f}/s)" if rate >= 100 else ""))
-        if state.written:
-            words.append(f"{state.written:,} matches")
-    words.append(f"{seconds:.0f} s")
-    return f"{phase}{':' if state else ','} {', '.join(words)}"
+    words = [] if state is None else list(state.words)
+    if state is not None and state.share is not None:
+        words.append(f"{state.share:.0%}".replace("%", " %"))
+    return f"{phase}{':' if words else ','} {', '.join([*words, f'{seconds:.0f} s'])}"
 
 
 class Stages:
@@ -142,8 +178,9 @@ class Stages:
         self._seen: dict[int, int] = {}
         self._read: dict[int, int] = {}
         self._written: dict[int, int] = {}
+        self._begun = time.perf_counter()
 
-    def __call__(self) -> StageProgress | None:
+    def __call__(self) -> PhaseProgress | None:
         if self._context is None:
             return None
         tracker = self._context.statusTracker()
@@ -155,13 +192,10 @@ class Stages:
         for number in self._seen:
             self._count(number)
         number, info = running[-1]
-        return StageProgress(
-            self._seen[number],
-            info.numCompletedTasks,
-            info.numTasks,
-            sum(self._read.values()),
-            sum(self._written.values()),
-        )
+        words = [f"stage {self._seen[number]}", f"{info.numCompletedTasks}/{info.numTasks} tasks"]
+        read, written = sum(self._read.values()), sum(self._written.values())
+        words += rows_words(read, written, time.perf_counter() - self._begun)
+        return PhaseProgress(info.numCompletedTasks / max(info.numTasks, 1), tuple(words))
 
     def _running(self, tracker: Any) -> Iterator[tuple[int, Any]]:
         for number in sorted(tracker.getActiveStageIds()):
@@ -175,3 +209,15 @@ class Stages:
             data = self._context._jsc.sc().statusStore().lastStageAttempt(number)
             self._read[number] = int(data.inputRecords())
             self._written[number] = int(data.outputRecords())
+
+
+def rows_words(read: int, written: int, seconds: float) -> list[str]:
+    """
+    >>> rows_words(1_200_000, 380, 8), rows_words(3, 0, 8)
+    (['1,200,000 events read (150,000/s)', '380 matches'], [])
+    """
+    words = []
+    if read >= FEW:
+        rate = read / max(seconds, 1e-9)
+        words.append(f"{read:,} events read" + (f" ({rate:,.0f}/s)" if rate >= 100 else ""))
+    return [*words, f"{written:,} matches"] if written else words

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.cli.output import check_page, scripts_of
 from neelc.files import CallError, write_whole
+from neelc.runtime.late_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from neelc.api.timeline import DrawingEngine
     from neelc.arguments import Options
     from neelc.catalog.inputs import Inputs
     from neelc.catalog.statistics.numbers import Statistics
@@ -89,22 +90,22 @@ class ReportRequest:
 
 
 @dataclass(frozen=True)
-class SparkReport:
-    """A page of what Spark finds, and what its queries are compiled with."""
+class EngineReport:
+    """A page of what an engine finds, and what its queries are compiled with."""
 
     request: ReportRequest
     options: Options
     statistics: Statistics
 
-    def page(self, spark: Any, frames: Mapping[str, Any]) -> str:
-        from neelc.api.timeline import SparkDrawing
+    def page(self, engine: DrawingEngine, frames: Mapping[str, Any]) -> str:
+        """The page; `frames` are those of the streams."""
+        from neelc.api.timeline import DrawnScript, FrameDrawing
 
         request = self.request
+        script = DrawnScript(request.inputs.source, request.program, self.options, self.statistics)
 
         def draw(subject: DrawnQuery, at: int) -> Picture:
-            source, program = request.inputs.source, request.program
-            drawing = SparkDrawing(spark, source, program, at, frames, self.options, self.statistics)
-            return drawing.picture(subject, request.compare)
+            return FrameDrawing(engine, script, at, frames).picture(subject, request.compare)
 
         return request.page(draw)
 

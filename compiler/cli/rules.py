@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from neelc.cli.engine import AUTO, SparkNeeded, check_is_here, engine_over, only_for_spark
 from neelc.cli.options import bound_script, refuse_unused, statistics_of, streams_given
 from neelc.errors import NeelError, render_line
+from neelc.explain.engine import SPARK, Engine
 from neelc.files import CallError
 from neelc.ir.names import find
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax.joined import (
     JoinedScript,
     as_one,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from neelc.arguments import Options
     from neelc.catalog.inputs import GivenStream, Inputs
     from neelc.catalog.statistics.numbers import Statistics
+    from neelc.engines.local.tables import LocalTable
     from neelc.ir.program import Program
     from neelc.rows.bind.host import Describe
     from neelc.rules_pipeline import CompiledRules
@@ -128,13 +133,17 @@ def located_in(rules: JoinedScript) -> Iterator[None]:
 
 
 def compiled_rules(
-    rules: BoundRules, options: Options, statistics: Statistics
+    rules: BoundRules,
+    options: Options,
+    statistics: Statistics,
+    compile: Callable[..., CompiledRules] | None = None,
 ) -> tuple[BoundRules, CompiledRules]:
-    """The rules, compiled, without those that cannot be executed; raises `NeelError` if none is left."""
+    """The rules, compiled, without those that cannot be executed; raises `NeelError` if none is left. Another
+    engine than Spark has its own `compile_rules`."""
     from neelc.rules_pipeline import NoRuleLeft, compile_rules, refusal_errors
 
     try:
-        made = compile_rules(rules.program, rules.places, options, statistics)
+        made = (compile or compile_rules)(rules.program, rules.places, options, statistics)
     except NoRuleLeft as none:
         errors = refusal_errors(none.refused, rules.program, rules.joined)
         raise as_one([*rules.errors, *errors]) from None
@@ -164,14 +173,23 @@ def print_warnings(rules: BoundRules) -> None:
 
 
 def explicable_rules(
-    options: argparse.Namespace, how: Options | None = None
+    options: argparse.Namespace, how: Options | None = None, locally: bool = False
 ) -> tuple[BoundRules, CompiledRules]:
-    """The rules of a call, compiled without data; raises `NeelError`. `--streaming`: for streams without
-    end."""
+    """The rules of a call, compiled without data; raises `NeelError`. `--streaming`: for streams without end;
+    `locally`: for the local engine."""
     from neelc.arguments import Options
 
-    rules = bound_rules(options)
+    rules, compile = bound_rules(options, _describing_locally if locally else None), None
     program = rules.program
+    if locally:
+        from neelc.api.streams import streams_read
+        from neelc.rules_pipeline import compile_local_rules
+
+        streams = streams_read(program, rules.places)
+        types = {
+            name: {column.name: column.type for column in one.own_columns} for name, one in streams.items()
+        }
+        compile = partial(compile_local_rules, types=types, calls={})
     if options.streaming:
         program = program.with_streams(
             lambda one: one if one.producer or one.is_relation else replace(one, is_streaming=True)
@@ -179,10 +197,47 @@ def explicable_rules(
     statistics = statistics_of(rules.inputs, program, options.stats)
     buckets = getattr(options, "buckets", None)
     settings = replace(how or Options(), streaming=options.streaming, buckets=buckets)
-    rules, compiled = compiled_rules(rules.over(program), settings, statistics)
+    rules, compiled = compiled_rules(rules.over(program), settings, statistics, compile)
     if options.strict:
         rules.refuse_errors()
     return rules, compiled
+
+
+def rules_on_engine(options: argparse.Namespace) -> tuple[BoundRules, CompiledRules, Engine]:
+    """The rules of a call, compiled without data for the engine that `neelc run` takes for them; raises
+    `NeelError`."""
+    if options.streaming or options.engine == "spark":
+        return *explicable_rules(options), SPARK
+    found: list[tuple[BoundRules, CompiledRules]] = []
+
+    def tables() -> Mapping[str, LocalTable]:
+        found.append(explicable_rules(options, locally=True))
+        return _tables_of_rules(found[0][0], options.engine)
+
+    engine = engine_over(tables, options.engine)
+    if not found or (options.engine == AUTO and not engine.is_local):
+        return *explicable_rules(options), engine
+    return *found[0], engine
+
+
+def _tables_of_rules(rules: BoundRules, asked: str) -> Mapping[str, LocalTable]:
+    """What rules read; raises `SparkNeeded` if Spark executes rules that the local engine leaves out."""
+    from neelc.api.streams import streams_read
+    from neelc.engines.local.inputs import local_tables
+
+    reason = next((why for why in map(only_for_spark, rules.errors) if why is not None), None)
+    if reason is not None and asked == AUTO:
+        raise SparkNeeded(reason)
+    streams = streams_read(rules.program, rules.places)
+    check_is_here(rules.inputs, streams)
+    with located_in(rules.joined):
+        return local_tables(rules.inputs, streams, {}, {}, "UTC")
+
+
+def _describing_locally(_: Inputs) -> Describe:
+    from neelc.api.local import describing_locally
+
+    return describing_locally
 
 
 def print_left_out(rules: BoundRules) -> None:

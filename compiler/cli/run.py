@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neelc.cli.engine import add_engine, on_local_or_spark
 from neelc.cli.options import (
     add_inputs,
     add_rules,
@@ -26,6 +28,7 @@ from neelc.cli.output import check_output, format_of
 from neelc.cli.report import add_report, check_report, report_request, write_report
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
+from neelc.runtime.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from neelc.source import Source
 
 # How much a run has found, in words.
+
+ROWS_IN_ORDER = 100_000
+"""Up to this many rows are sorted, as the reference interpreter prints them; more come as they are found."""
 
 IS_COMPLETE = "stopped = 'complete'"
 """The condition for Spark that selects complete matches among the starts of WITH PARTIAL MATCHES."""
@@ -85,15 +91,15 @@ def counted(tally: RowTally, unit: str) -> str:
     return f"{tally.rows:,} {unit}{ending}{complete}"
 
 
-DESCRIPTION = """Run a script on Spark and print the rows of its last query, or write them to a file. With
-several scripts, a directory or --all, run all their queries together: one table, with the rule, the key, the
-times and the columns of each match. Data go to standard output, messages to standard error. The engine
-`reference` executes the definition of the language, without Spark: it is meant for small data."""
+DESCRIPTION = """Run a script and print the rows of its last query, or write them to a file. With several
+scripts, a directory or --all, run all their queries together: one table, with the rule, the key, the times
+and the columns of each match. Data on this machine are read by the local engine, without Java; Spark runs
+what is elsewhere or very large. Rows go to standard output, messages to standard error."""
 
 EXAMPLES = """examples:
   neelc run hospital.neel
   neelc run hospital.neel --out alarms.parquet
-  neelc run hospital.neel --engine reference --format csv
+  neelc run hospital.neel --engine spark --format csv
   neelc run rising.neel --stream Trades=trades.csv,timestamp=ts,type=ticker,unit=s --arg w='10 SECONDS'
   neelc run hospital.neel --report alarms.html
   neelc run rules/ --stream Bank=bank.parquet --out alarms.parquet
@@ -106,7 +112,7 @@ FORMATS = ("table", "csv", "json", "parquet")
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_rules(parser)
-    parser.add_argument("--engine", choices=("spark", "local", "reference"), help="what runs it (spark)")
+    add_engine(parser)
     add_inputs(parser)
     parser.add_argument(
         "-o",
@@ -147,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
     if options.engine == "reference":
         _refuse_settings_of_spark(options, kind)
     if options.engine == "local":
-        _refuse_locally(options, is_many)
+        refuse_spark("run", options, "ship")
     check_output(options.output, kind, options.overwrite)
     check_report(options)
     check_statistics_out(options)
@@ -164,16 +170,24 @@ def run(options: argparse.Namespace) -> int:
             if options.engine == "reference":
                 return _run(source, kind, options)
             if options.engine == "local":
-                from neelc.cli.run_local import run_local
-
-                return run_local(source, kind, options)
-            from neelc.cli.run_on_spark import run_on_spark
-
-            return run_on_spark(source, kind, options)
+                return _run_locally(source, kind, options)
+            if options.engine == "spark":
+                return _run_on_spark(source, kind, options)
+            return on_local_or_spark(
+                options,
+                lambda: _run_locally(source, kind, options),
+                lambda: _run_on_spark(source, kind, options),
+            )
     except NeelError as error:
         print(error, file=sys.stderr)
         # What is wrong with the data, or too much for the engine, is not the query's fault.
         return 3 if all(code.startswith("NEEL5") for code in codes_of([error])) else 1
+
+
+def stopped(stop: KeyboardInterrupt) -> int:
+    """Say that a run was stopped; gives the exit code."""
+    print("neelc: stopped; nothing was written", file=sys.stderr)
+    return 128 + (stop.args[0] if stop.args else signal.SIGINT)
 
 
 def codes_of(errors: Iterable[NeelError]) -> set[str]:
@@ -182,22 +196,40 @@ def codes_of(errors: Iterable[NeelError]) -> set[str]:
     return {diagnostic.code for one in each for diagnostic in one.diagnostics}
 
 
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Whoever ends the process with SIGTERM, as schedulers do, leaves as little behind as with Ctrl-C."""
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run_locally(source: Source, kind: str, options: argparse.Namespace) -> int:
+    from neelc.cli.run_local import run_local
+
+    return run_local(source, kind, options)
+
+
+def _run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
+    from neelc.cli.run_on_spark import run_on_spark
+
+    return run_on_spark(source, kind, options)
+
+
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
     refuse_spark("run", options, "ship", "strategy", "most-rows", "most-matches", "stats")
     if kind == "parquet":
-        raise CallError("run --engine reference: Parquet is written by Spark only; use csv, json or table")
-
-
-def _refuse_locally(options: argparse.Namespace, is_many: bool) -> None:
-    """What only Spark does."""
-    refuse_spark("run", options, "ship")
-    for given, what in (
-        (is_many, "a set of rules"),
-        (options.report, "--report"),
-        (options.stats_out, "--stats-out"),
-    ):
-        if given:
-            raise CallError(f"run --engine local: {what} is for Spark: leave --engine out")
+        raise CallError("run --engine reference: Parquet is for the other engines; use csv, json or table")
 
 
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:

@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from neelc.api.local import describing_locally, unspelled
-from neelc.api.local_frame import LocalFrame
+from neelc.api.local_frame import CountedBatches, LocalFrame
+from neelc.api.local_texts import LINES as COLUMN_LINES
 from neelc.api.streams import streams_read
-from neelc.catalog.data_warnings import unit_notes
+from neelc.catalog.data_warnings import TypesSeen, missing_types, tie_note, unit_notes, used_types
 from neelc.catalog.inputs import Inputs, in_order
 from neelc.cli.compile import options_in
-from neelc.cli.options import bound, chosen, print_warnings, refuse_unused, statistics_of
-from neelc.cli.progress import Progress
-from neelc.cli.report import report_request
-from neelc.cli.run import RowTally, counted, has_starts, unit_of
-from neelc.engines.local.execution import LocalEngine
+from neelc.cli.engine import check_is_here, settle_on_local
+from neelc.cli.options import bound, chosen, print_warnings, refuse_for_rows, refuse_unused, statistics_of
+from neelc.cli.progress import PhaseProgress, Progress
+from neelc.cli.report import EngineReport, report_request, write_report
+from neelc.cli.run import ROWS_IN_ORDER, RowTally, counted, has_starts, stoppable, stopped, unit_of
+from neelc.engines.local.execution import LocalEngine, LocalRun
 from neelc.engines.local.inputs import local_tables
+from neelc.engines.local.no_pandas import hidden_pandas
 from neelc.engines.local.plan import local_program
 from neelc.engines.local.program import LocalProgram
+from neelc.engines.local.results import row_values
 from neelc.engines.local.tables import LocalTable
-from neelc.files import whole_file
+from neelc.files import whole_file, write_whole
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.bind.partial import COMPLETE, STOPPED
 from neelc.pipeline import compile_query
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Result
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
 from neelc.source import Source
 from neelc.tools.result_text import LINES, as_table
 
 if TYPE_CHECKING:
-    from neelc.engines.spark.compiled import CompiledScript
+    import pyarrow as pa
 
-ROWS_IN_ORDER = 100_000
-"""Up to this many rows are sorted, as the reference interpreter prints them."""
+    from neelc.arguments import Options
+    from neelc.catalog.statistics.numbers import Statistics
+    from neelc.engines.spark.compiled import CompiledScript
+    from neelc.pattern.cost.gathering import StreamQuestions
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,10 @@ class LocalJob:
     program: Program
     queries: tuple[tuple[NamedQuery, CompiledScript, LocalProgram], ...]
     tables: Mapping[str, LocalTable]
+    calls: Mapping[str, EvaluatedCall]
+    asked: Mapping[str, StreamQuestions]
+    """What is counted of the streams, for --stats-out."""
+    report: EngineReport | None = None
 
     def frames(self, engine: LocalEngine) -> list[LocalFrame]:
         """The rows of each query: nothing has run yet."""
@@ -59,20 +72,79 @@ class LocalJob:
             for _, compiled, made in self.queries
         ]
 
+    def page(self, engine: LocalEngine, progress: Progress) -> str | None:
+        """The report, if one is requested. It finds the matches once more, with all of their events."""
+        if self.report is None:
+            return None
+        from neelc.api.local_drawing import LocalDrawing
+
+        progress.begin("drawing the report")
+        return self.report.page(LocalDrawing(engine), stream_frames(engine, self.tables, self.calls))
+
+    def notes(self, frames: Sequence[LocalFrame]) -> Iterator[str]:
+        """What is noticed about the events."""
+        from neelc.engines.local.noticing import ties_seen
+
+        positions = [self.program.queries.index(named) for named, _, _ in self.queries]
+        runs = [frame.run for frame in frames]
+        yield from type_notes(self.program, positions, runs)
+        yield from tie_note(max((ties_seen(run) for run in runs), default=0), self.program)
+
+    def statistics(self, frames: Sequence[LocalFrame]) -> str:
+        """What is counted of the streams and of the queries, as a file has it."""
+        from neelc.api.gathering import statistics_of_runs
+        from neelc.api.local_observed import LocalObservations
+        from neelc.pattern.cost.gathering import query_name
+
+        runs = (
+            (
+                query_name(self.program, self.program.queries.index(named)),
+                LocalObservations(compiled, _among(self.asked, compiled), frame.run),
+            )
+            for (named, compiled, _), frame in zip(self.queries, frames, strict=True)
+        )
+        return statistics_of_runs(runs).text
+
+
+def _among(asked: Mapping[str, StreamQuestions], compiled: CompiledScript) -> dict[str, StreamQuestions]:
+    """What is asked about the streams that a script reads."""
+    return {name: one for name, one in asked.items() if name in compiled.reads}
+
+
+def type_notes(program: Program, positions: Sequence[int], runs: Sequence[LocalRun]) -> Iterator[str]:
+    """Types that no event has, and streams without events."""
+    from neelc.engines.local.noticing import types_seen
+
+    used = used_types(program)
+    seen: dict[str, TypesSeen] = {}
+    for name, stream in streams_read(program, positions).items():
+        found = (types_seen(run, stream, used.get(name, ())) for run in runs)
+        known = next((one for one in found if one is not None), None)
+        seen |= {} if known is None else {name: known}
+    return missing_types(program, seen)
+
 
 def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
     """Run a script; gives the exit code."""
     start = time.perf_counter()
     try:
-        with Progress(sys.stderr) as progress:
+        with stoppable(), Progress(sys.stderr) as progress:
             progress.begin("reading the script")
             job = local_job(source, options)
             engine = LocalEngine(options.timezone or "UTC")
-            progress.begin("finding matches")
-            tally = _written(job, job.frames(engine), kind, options, progress)
+            with without_pandas(options):
+                page = job.page(engine, progress)  # before anything is written
+                frames = job.frames(engine)
+                progress.begin("finding matches", lambda: progress_of(frames))
+                tally = _written(job, frames, kind, options, progress)
+                notes = list(job.notes(frames))
+                if options.stats_out:
+                    write_whole(Path(options.stats_out), job.statistics(frames))
     except KeyboardInterrupt as stop:
-        print("neelc: stopped; nothing was written", file=sys.stderr)
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        return stopped(stop)
+    write_report(options.report, page)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     seconds = time.perf_counter() - start
     how = ", ".join(dict.fromkeys(name for _, one, _ in job.queries for _, name in one.strategies))
     unit = unit_of(named.query for named, _, _ in job.queries)
@@ -80,30 +152,76 @@ def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
     return 0
 
 
+def progress_of(frames: Sequence[LocalFrame]) -> PhaseProgress | None:
+    """How far the kernel is that runs."""
+    share = next((share for frame in frames if (share := frame.run.share()) is not None), None)
+    return None if share is None else PhaseProgress(share)
+
+
+def without_pandas(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """In a process of a command, Arrow does not load pandas; a user's functions may need it."""
+    return hidden_pandas() if options.own_process and not options.aggregates else nullcontext()
+
+
 def local_job(source: Source, options: argparse.Namespace) -> LocalJob:
     """The script, bound and compiled; raises `NeelError`."""
     inputs, program = bound(source, options, lambda _: describing_locally)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
+    refuse_for_rows("run", program, positions, options)
+    statistics = statistics_of(inputs, program, options.stats)
+    drawn = report_request(inputs, program, positions, options)
+    asked: Mapping[str, StreamQuestions] = {}
+    if options.stats_out:
+        from neelc.pattern.cost.gathering import questions
+
+        asked = questions(program, positions)
+    zone = options.timezone or "UTC"
+    job = planned_job(inputs, program, positions, options_in(options), statistics, zone, asked)
+    settle_on_local(options, job.tables)
     print_warnings(program, source)
     for note in unit_notes(inputs, program):
         print(f"note: {note}", file=sys.stderr)
-    statistics = statistics_of(inputs, program, options.stats)
-    report_request(inputs, program, positions, options)
-    zone = options.timezone or "UTC"
+    report = None if drawn is None else EngineReport(drawn, options_in(options), statistics)
+    return replace(job, report=report)
+
+
+def planned_job(
+    inputs: Inputs,
+    program: Program,
+    positions: Sequence[int],
+    options: Options,
+    statistics: Statistics,
+    zone: str,
+    asked: Mapping[str, StreamQuestions] | None = None,
+) -> LocalJob:
+    """The queries at these places, compiled; raises `NeelError`, or `SparkNeeded`. `asked` is counted of the
+    streams."""
     calls: dict[str, EvaluatedCall] = {}
-    tables = local_tables(inputs, streams_read(program, positions), {}, calls, zone)
+    streams = streams_read(program, positions)
+    check_is_here(inputs, streams)
+    tables = local_tables(inputs, streams, {}, calls, zone)
     types = {name: table.types for name, table in tables.items()}
     queries = []
     for place in positions:
-        compiled = compile_query(program, place, source, options_in(options), statistics)
+        compiled = compile_query(program, place, inputs.source, options, statistics)
+        if asked:
+            from neelc.engines.spark.observing import observed_script
+
+            compiled = observed_script(compiled, _among(asked, compiled))
         try:
-            queries.append(
-                (program.queries[place], compiled, local_program(compiled.relations, types, calls))
-            )
+            made = local_program(compiled.relations, types, calls)
         except UnspelledOperation as error:
-            raise unspelled(error, program, place, source) from None
-    return LocalJob(inputs, program, tuple(queries), tables)
+            raise unspelled(error, program, place, inputs.source) from None
+        queries.append((program.queries[place], compiled, made))
+    return LocalJob(inputs, program, tuple(queries), tables, calls, asked or {})
+
+
+def stream_frames(
+    engine: LocalEngine, tables: Mapping[str, LocalTable], calls: Mapping[str, EvaluatedCall]
+) -> dict[str, LocalFrame]:
+    """The rows of streams."""
+    return {name: LocalFrame.of_stream(engine, name, table, calls.values()) for name, table in tables.items()}
 
 
 # The rows, as text or as files.
@@ -127,19 +245,52 @@ def _printed(
     tally = RowTally()
     for place, ((named, _, _), frame) in enumerate(zip(job.queries, frames, strict=True)):
         is_ordered = isinstance(named.query, HostQuery) and named.query.is_ordered
-        rows = list(frame.rows())
-        progress.pause()  # a line about progress must not stand among the rows on a terminal
-        if len(frames) > 1:
-            out.write(("\n" if place else "") + f"{named.name or 'query'}:\n")
-        columns = frame.typed_columns
-        if kind == "table":
-            out.write(as_table(Result(columns, rows), is_ordered))
-        else:
-            few = len(rows) <= ROWS_IN_ORDER and not is_ordered
-            out.writelines(LINES[kind](columns, in_order(rows) if few else rows))
-        complete = 0
-        if has_starts(named.query):
-            at = frame.columns.index(STOPPED)
-            complete = sum(row[at] == COMPLETE for row in rows)
-        tally += RowTally(len(rows), complete)
+        title = ("\n" if place else "") + f"{named.name or 'query'}:\n" if len(frames) > 1 else ""
+        starts = STOPPED if has_starts(named.query) else None
+        count, stopped_by = print_frame(frame, kind, out, progress, title, is_ordered, starts)
+        tally += RowTally(count, stopped_by[COMPLETE])
     return tally
+
+
+def print_frame(
+    frame: LocalFrame,
+    kind: str,
+    out: TextIO,
+    progress: Progress,
+    title: str = "",
+    is_ordered: bool = False,
+    counted: str | None = None,
+) -> tuple[int, Counter[str]]:
+    """Write rows as text: sorted, unless they are `is_ordered`, or many. Gives how many there are, and how
+    often each value of the column `counted` occurs. Of many rows, a batch is in memory at a time."""
+    by_value = Counter[str]()
+    held: list[pa.RecordBatch] = []
+    count, columns = 0, frame.typed_columns
+    batches = _counting(frame.native_batches(), counted, by_value)
+    for batch in batches:
+        held.append(batch)
+        count += batch.num_rows
+        if kind != "table" and count > ROWS_IN_ORDER:
+            break
+    progress.pause()  # a line about progress must not stand among the rows on a terminal
+    out.write(title)
+    if kind != "table" and (is_ordered or count > ROWS_IN_ORDER):
+        more = CountedBatches(chain(held, batches))
+        out.writelines(COLUMN_LINES[kind](columns, more))
+        return more.count, by_value
+    rows = list(row_values(held, frame.with_json().types))
+    if kind == "table":
+        out.write(as_table(Result(columns, rows), is_ordered))
+    else:
+        out.writelines(LINES[kind](columns, in_order(rows)))
+    return count, by_value
+
+
+def _counting(
+    batches: Iterable[pa.RecordBatch], name: str | None, counts: Counter[str]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if name is not None:
+            found = batch.column(name).value_counts()
+            counts.update({str(one["values"]): one["counts"].as_py() for one in found})
+        yield batch

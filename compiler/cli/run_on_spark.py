@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from neelc.api.analysis import analysing, check_session, describing
 from neelc.api.errors import run_error
-from neelc.api.gathering import RunObservations, uncounted
+from neelc.api.gathering import RunObservations, WrittenStatistics, statistics_of_runs
 from neelc.api.observed import StreamObservations
 from neelc.api.query import run_source
 from neelc.api.schemas import clock_of, columns_of, values_of
@@ -26,6 +25,7 @@ from neelc.catalog.data_warnings import missing_types, peeked_types, seen_in_fil
 from neelc.catalog.inputs import Inputs, in_order, location_of
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.cli.compile import WAY_OUT, options_in
+from neelc.cli.engine import KNOWN_TO_SPARK
 from neelc.cli.options import (
     bound,
     check_data,
@@ -33,6 +33,7 @@ from neelc.cli.options import (
     frames_of,
     located,
     print_warnings,
+    refuse_for_rows,
     refuse_unused,
     settings_of,
     statistics_of,
@@ -40,21 +41,25 @@ from neelc.cli.options import (
 )
 from neelc.cli.output import is_url, whole_directory
 from neelc.cli.progress import Progress, Stages
-from neelc.cli.report import SparkReport, report_request, write_report
-from neelc.cli.run import IS_COMPLETE, RowTally, counted, has_starts, unit_of
+from neelc.cli.report import EngineReport, report_request, write_report
+from neelc.cli.run import (
+    IS_COMPLETE,
+    ROWS_IN_ORDER,
+    RowTally,
+    counted,
+    has_starts,
+    stoppable,
+    stopped,
+    unit_of,
+)
 from neelc.engines.spark.observing import observed_script
 from neelc.errors import NeelError
 from neelc.files import whole_file, write_whole
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Column, NamedQuery, Program, Stream
-from neelc.pattern.cost.gathering import (
-    StreamCounts,
-    StreamQuestions,
-    query_name,
-    questions,
-    statistics_json,
-)
+from neelc.pattern.cost.gathering import query_name, questions
 from neelc.pipeline import compile_query
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Result
 from neelc.tools.result_text import LINES, as_table
 
@@ -64,9 +69,6 @@ if TYPE_CHECKING:
     from neelc.source import Source
 
 # The rows of a DataFrame as text, or as Parquet files.
-
-# Up to this many rows are sorted, as the reference interpreter prints them; more are written as they come.
-ROWS_IN_ORDER = 100_000
 
 
 def print_rows(
@@ -143,14 +145,6 @@ class QueryRows:
 
 
 @dataclass(frozen=True)
-class WrittenStatistics:
-    """The text of a file of statistics, and what it lacks."""
-
-    text: str
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Job:
     """What is to run, and where its rows go: `output` None is standard output."""
 
@@ -161,7 +155,7 @@ class Job:
     output: str | None
     overwrite: bool
     program: Program
-    report: SparkReport | None = None
+    report: EngineReport | None = None
     statistics_out: str | None = None
 
     def found(self, spark: Any, frames: Mapping[str, Any]) -> list[QueryRows]:
@@ -205,26 +199,15 @@ class Job:
         """What was counted in passing, if that is asked for: of all requested queries together."""
         if self.statistics_out is None:
             return None
-        observed = [(one, one.observed) for one in self.queries if one.observed is not None]
-        asked = {name: question for _, one in observed for name, question in one.asked.items()}
-        counted: dict[str, StreamCounts] = {}
-        rows: dict[str, int] = {}
-        for query, one in observed:
-            counted |= one.streams()
-            rows |= one.rows(query_name(self.program, self.program.queries.index(query.named)))
-        return written_statistics(asked, counted, rows)
+        return statistics_of_runs(
+            (query_name(self.program, self.program.queries.index(one.named)), one.observed)
+            for one in self.queries
+            if one.observed is not None
+        )
 
     @property
     def strategies(self) -> str:
         return ", ".join(dict.fromkeys(name for one in self.queries for _, name in one.compiled.strategies))
-
-
-def written_statistics(
-    asked: Mapping[str, StreamQuestions], counted: Mapping[str, StreamCounts], rows: Mapping[str, int]
-) -> WrittenStatistics:
-    """The file of what was asked of streams, as far as it was counted, and of the rows of queries."""
-    in_order = {name: counted[name] for name in asked if name in counted}
-    return WrittenStatistics(statistics_json(asked, in_order, rows), tuple(uncounted(asked, counted)))
 
 
 class SparkJob(Protocol):
@@ -237,7 +220,7 @@ class SparkJob(Protocol):
     @property
     def streams(self) -> Mapping[str, Stream]: ...
     @property
-    def report(self) -> SparkReport | None: ...
+    def report(self) -> EngineReport | None: ...
     @property
     def statistics_out(self) -> str | None: ...
     @property
@@ -271,10 +254,6 @@ def run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int:
     return run_job(lambda spark: job or _job(source, kind, options, spark), kind, options, settings)
 
 
-KNOWN_TO_SPARK = "NEEL2220"
-"""Columns that are not known here: Spark is started to ask it."""
-
-
 def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = None) -> Job:
     """The script, bound and compiled; `spark` supplies what is not known without it."""
 
@@ -284,6 +263,7 @@ def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = No
     inputs, program = bound(source, options, None if spark is None else describe)
     positions = chosen(program, options.query)
     refuse_unused(inputs, program, options)
+    refuse_for_rows("run", program, positions, options)
     print_warnings(program, source)
     for note in unit_notes(inputs, program):
         print(f"note: {note}", file=sys.stderr)
@@ -293,7 +273,7 @@ def _job(source: Source, kind: str, options: argparse.Namespace, spark: Any = No
     streams = streams_read(program, positions)
     check_data(inputs, streams)
     drawn = report_request(inputs, program, positions, options)
-    report = None if drawn is None else SparkReport(drawn, options_in(options), statistics)
+    report = None if drawn is None else EngineReport(drawn, options_in(options), statistics)
     out = options.stats_out
     return Job(inputs, queries, streams, kind, options.output, options.overwrite, program, report, out)
 
@@ -304,18 +284,17 @@ def run_job(
     """Run a job, which `prepare` makes, in a session of its own; gives the exit code."""
     start = time.perf_counter()
     try:
-        with _stoppable(), Progress(sys.stderr) as progress:
+        with stoppable(), Progress(sys.stderr) as progress:
             progress.begin("starting Spark")
             starting = session(options.master, options.remote, settings)
             starting = shipped(starting) if options.ship else starting
             job, tally, seconds, notes = _run(prepare, kind, options, progress, starting)
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
-        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine local does without Spark", file=sys.stderr)
         return 3
     except KeyboardInterrupt as stop:
-        print("neelc: stopped; nothing was written", file=sys.stderr)
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        return stopped(stop)
     beside = time.perf_counter() - start - seconds
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -324,24 +303,6 @@ def run_job(
     for line in job.details(tally):
         print(line, file=sys.stderr)
     return 0
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Whoever ends the process with SIGTERM, as schedulers do, leaves as little behind as with Ctrl-C."""
-
-    def stop(number: int, _: object) -> None:
-        raise KeyboardInterrupt(number)
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not in the main thread
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _requested_queries(
@@ -424,8 +385,10 @@ def _page(job: SparkJob, spark: Any, frames: Mapping[str, Any], progress: Progre
     """The report of a run, if one is requested. It finds the matches once more, with all of their events."""
     if job.report is None:
         return None
+    from neelc.api.timeline import SparkDrawing
+
     progress.begin("drawing the report", Stages(spark))
-    return job.report.page(spark, frames)
+    return job.report.page(SparkDrawing(spark), frames)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`neelc run` of many rules: one table of their rows, by the reference interpreter or on Spark."""
+"""`neelc run` of many rules: one table of their rows, on each of the engines."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from neelc.cli.engine import AUTO, check_is_here, on_local_or_spark, settle_on_local
 from neelc.cli.options import refuse_for_rules
 from neelc.cli.rules import (
     BoundRules,
@@ -20,20 +22,24 @@ from neelc.cli.rules import (
     print_errors,
     print_warnings,
 )
-from neelc.cli.run import RowTally, codes_of, counted, unit_of
+from neelc.cli.run import RowTally, codes_of, counted, stopped, unit_of
 from neelc.errors import NeelError
-from neelc.files import CallError, write_whole
+from neelc.files import CallError, whole_file, write_whole
+from neelc.runtime.late_dataclass import dataclass
 from neelc.tools.result_text import TEXT_FORMATS
 
 if TYPE_CHECKING:
-    from neelc.api.gathering import RunObservations
+    from neelc.api.gathering import RunObservations, WrittenStatistics
+    from neelc.api.local_frame import LocalFrame
     from neelc.catalog.inputs import Inputs
     from neelc.cli.progress import Progress
-    from neelc.cli.run_on_spark import WrittenStatistics
+    from neelc.engines.local.execution import LocalEngine
+    from neelc.engines.local.tables import LocalTable
     from neelc.ir.program import Program, Stream
     from neelc.pattern.cost.gathering import StreamQuestions
     from neelc.rows.bind.host import Describe
     from neelc.rules_pipeline import CompiledRules
+    from neelc.scalar.duckdb.pieces import EvaluatedCall
 
 COUNTED_RULES = 20
 """Up to so many rules, the summary has the number of rows of each."""
@@ -50,9 +56,9 @@ class RuleTally:
 def run_rules(kind: str, options: argparse.Namespace) -> int:
     """Run the rules of a call; gives the exit code."""
     refuse_for_rules(options, "strategy", "report", "report-key", "compare-strategies")
-    if options.engine == "reference":
-        return _on_reference(kind, options)
-    return _on_spark(kind, options)
+    if options.engine == AUTO:
+        return on_local_or_spark(options, lambda: _on_local(kind, options), lambda: _on_spark(kind, options))
+    return ENGINES[options.engine](kind, options)
 
 
 def summary_of(rules: BoundRules, tally: RuleTally) -> str:
@@ -147,6 +153,112 @@ def _print(lines: Iterable[str]) -> None:
         print(line, file=sys.stderr)
 
 
+# The local engine.
+
+
+def _on_local(kind: str, options: argparse.Namespace) -> int:
+    from neelc.cli.progress import Progress
+    from neelc.cli.run_local import without_pandas
+    from neelc.engines.local.execution import LocalEngine
+
+    start = time.perf_counter()
+    try:
+        with Progress(sys.stderr) as progress:
+            progress.begin("reading the rules")
+            job = _local_job(options)
+            progress.begin("finding matches")
+            frame = job.frame(LocalEngine(options.timezone or "UTC"))
+            with located_in(job.rules.joined), without_pandas(options):
+                tally = job.write(frame, kind, options, progress)
+                notes = job.notes(frame)
+                if options.stats_out:
+                    write_whole(Path(options.stats_out), job.statistics(frame, tally))
+    except KeyboardInterrupt as stop:
+        return stopped(stop)
+    _print(f"note: {note}" for note in notes)
+    seconds = time.perf_counter() - start
+    how = f"(local engine: {strategies_of(job.compiled)})"
+    print(f"{summary_of(job.rules, tally)} in {seconds:.2f} s {how}", file=sys.stderr)
+    _print(details_of(job.rules, tally))
+    return 0
+
+
+@dataclass(frozen=True)
+class LocalRulesJob:
+    """Rules, compiled for the local engine, and the data that they read. `asked` is counted of these, for
+    --stats-out."""
+
+    rules: BoundRules
+    compiled: CompiledRules
+    tables: Mapping[str, LocalTable]
+    asked: Mapping[str, StreamQuestions]
+
+    def frame(self, engine: LocalEngine) -> LocalFrame:
+        """The rows of all rules: nothing has run yet."""
+        from neelc.api.local_frame import LocalFrame
+
+        assert self.compiled.local is not None
+        return LocalFrame.of(engine.run(self.compiled.local, self.tables, self.compiled.script.aggregates))
+
+    def write(
+        self, frame: LocalFrame, kind: str, options: argparse.Namespace, progress: Progress
+    ) -> RuleTally:
+        """Find the rows and write them."""
+        from neelc.cli.run_local import print_frame
+
+        if kind == "parquet":
+            count = frame.write(options.output, format=kind, overwrite=options.overwrite)
+            return RuleTally(count, dict(frame.run.query(_BY_RULE.format(frame.text)).fetchall()))
+        if options.output is None:
+            return RuleTally(*print_frame(frame, kind, sys.stdout, progress, counted="rule"))
+        with whole_file(Path(options.output)) as out:
+            return RuleTally(*print_frame(frame, kind, out, progress, counted="rule"))
+
+    def notes(self, frame: LocalFrame) -> list[str]:
+        """What is noticed about the events."""
+        from neelc.cli.run_local import type_notes
+
+        return list(type_notes(self.rules.program, self.rules.places, [frame.run]))
+
+    def statistics(self, frame: LocalFrame, tally: RuleTally) -> str:
+        """What is counted of the streams and of the rules, as a file has it."""
+        from neelc.api.gathering import written_statistics
+        from neelc.api.local_observed import LocalObservations
+
+        observed = LocalObservations(self.compiled.script, self.asked, frame.run)
+        return written_statistics(self.asked, observed.streams(), rows_of(self.rules, tally)).text
+
+
+_BY_RULE = "SELECT rule, count(*) FROM ({}) GROUP BY rule"
+
+
+def _local_job(options: argparse.Namespace) -> LocalRulesJob:
+    from neelc.api.local import describing_locally
+    from neelc.api.streams import streams_read
+    from neelc.catalog.data_warnings import unit_notes
+    from neelc.cli.compile import options_in
+    from neelc.cli.options import statistics_of
+    from neelc.engines.local.inputs import local_tables
+    from neelc.pattern.cost.gathering import questions
+    from neelc.rules_pipeline import compile_local_rules
+
+    rules = bound_rules(options, lambda _: describing_locally)
+    statistics = statistics_of(rules.inputs, rules.program, options.stats)
+    calls: dict[str, EvaluatedCall] = {}
+    streams = streams_read(rules.program, rules.places)
+    check_is_here(rules.inputs, streams)
+    with located_in(rules.joined):
+        tables = local_tables(rules.inputs, streams, {}, calls, options.timezone or "UTC")
+    types = {name: table.types for name, table in tables.items()}
+    asked = questions(rules.program, rules.places) if options.stats_out else {}
+    compile = partial(compile_local_rules, types=types, calls=calls, asked=asked)
+    rules, compiled = compiled_rules(rules, options_in(options), statistics, compile)
+    settle_on_local(options, tables, rules.errors)
+    _report(rules, options)
+    _print(f"note: {note}" for note in unit_notes(rules.inputs, rules.program))
+    return LocalRulesJob(rules, compiled, tables, asked)
+
+
 # Spark.
 
 
@@ -218,7 +330,7 @@ class RulesJob:
 
     def statistics(self, tally: RuleTally) -> WrittenStatistics | None:
         """What was counted in passing, if that is asked for."""
-        from neelc.cli.run_on_spark import written_statistics
+        from neelc.api.gathering import written_statistics
 
         if not self._observed:
             return None
@@ -226,7 +338,12 @@ class RulesJob:
 
     @property
     def strategies(self) -> str:
-        return ", ".join(dict.fromkeys(name for _, name in self.compiled.script.strategies))
+        return strategies_of(self.compiled)
+
+
+def strategies_of(compiled: CompiledRules) -> str:
+    """The names of the strategies by which rules are executed."""
+    return ", ".join(dict.fromkeys(name for _, name in compiled.script.strategies))
 
 
 def with_json(frame: Any) -> Any:
@@ -237,8 +354,9 @@ def with_json(frame: Any) -> Any:
 
 
 def _on_spark(kind: str, options: argparse.Namespace) -> int:
+    from neelc.cli.engine import KNOWN_TO_SPARK
     from neelc.cli.options import settings_of, with_timezone
-    from neelc.cli.run_on_spark import KNOWN_TO_SPARK, run_job
+    from neelc.cli.run_on_spark import run_job
 
     settings = with_timezone(settings_of(options.conf), options.timezone)
     job: RulesJob | None = None
@@ -282,3 +400,6 @@ def _job(rules: BoundRules, kind: str, options: argparse.Namespace) -> RulesJob:
     asked = questions(program, rules.places) if options.stats_out else {}
     out = options.stats_out
     return RulesJob(rules, compiled, program, streams, kind, options.overwrite, None, out, asked)
+
+
+ENGINES = {"reference": _on_reference, "local": _on_local, "spark": _on_spark}

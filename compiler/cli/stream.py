@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -36,6 +36,7 @@ from neelc.cli.progress import clear_line, write_line
 from neelc.cli.run import codes_of
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, read_source, write_whole
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.tools.report.live import BatchNumbers, LivePage
 

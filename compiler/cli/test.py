@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import field
 from pathlib import Path
 from textwrap import indent
+from typing import TYPE_CHECKING, Any, Protocol
 
 from neelc.cli.internal import internal_error
 from neelc.cli.options import add_timezone
 from neelc.files import CallError
+from neelc.runtime.late_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from neelc.tools.cases import CaseFile
 
 DESCRIPTION = """Run case files: a stream, a query and the matches it must find, in one text. Directories are
-searched for *.case. Each case runs on the reference interpreter; Spark is not needed."""
+searched for *.case. Each case runs on the reference interpreter and, with --engine local, on the local engine
+as well; Spark is not needed."""
 
 EXAMPLES = """examples:
   neelc test tests/cases
   neelc test rising.case falling.case
   neelc test --update rising.case     write what comes out now into the file
+  neelc test --engine local cases/    run on the local engine, too: both must find the same
   neelc test --streaming rising.case  run it as a stream, too, however its events come
 """
 
@@ -32,6 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--update", action="store_true", help="write what comes out now into the cases that fail"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("reference", "local"),
+        default="reference",
+        help="local: also run cases on the local engine, with DuckDB, which must find the same. Cases whose "
+        "query it refuses are listed with the reason (reference)",
     )
     parser.add_argument(
         "--streaming",
@@ -53,25 +68,17 @@ def _run(options: argparse.Namespace) -> int:
     from neelc.tools import cases
 
     paths = case_files(options.paths)
-    failed = updated = 0
-    tally, notes = cases.StreamTally(), dict[str, list[Path]]()
-    if options.streaming and options.update:
-        raise CallError("test --streaming: a case says what a stream must find; leave --update out")
+    if options.update and (options.streaming or options.engine == "local"):
+        what = "--streaming" if options.streaming else "--engine local"
+        raise CallError(f"test {what}: a case says what must be found; leave --update out")
+    further, failed, updated = _further(options), 0, 0
     for number, path in enumerate(paths, 1):
         _progress(f"{number}/{len(paths)}  {path}")
         try:
             if options.update:
                 updated += cases.update(path, options.untrusted)
                 continue
-            case = cases.load(path, options.untrusted)
-            outcome = cases.run_case(case)
-            problem = None if outcome.passed else outcome.diff
-            if options.streaming and outcome.passed:
-                as_stream = cases.run_as_stream(case)
-                tally.add(as_stream)
-                problem = None if as_stream.passed else as_stream.diff
-                if as_stream.note:
-                    notes.setdefault(as_stream.note, []).append(path)
+            problem = _problem(path, options.untrusted, further)
         except (cases.CaseError, CallError) as error:
             problem = str(error)
         except Exception as error:  # a bug that one case shows is no reason to leave out the others
@@ -81,14 +88,70 @@ def _run(options: argparse.Namespace) -> int:
             _progress("")
             print(f"{path}: failed\n{indent(problem, '  ')}\n")
     _progress("")
-    for note, refused in notes.items():
-        print(note, *(f"  {path}" for path in refused), "", sep="\n")
-    passed = len(paths) - failed
+    for one in further:
+        for note, refused in one.notes.items():
+            print(note, *(f"  {path}" for path in refused), "", sep="\n")
     more = f", {updated} updated" if options.update else ""
-    print(f"{passed} passed, {failed} failed{more}")
-    if options.streaming:
-        print(tally)
+    print(f"{len(paths) - failed} passed, {failed} failed{more}")
+    for one in further:
+        print(one.tally)
     return 1 if failed else 0
+
+
+def _problem(path: Path, untrusted: bool, further: Sequence[_FurtherRun]) -> str | None:
+    """What is wrong with a case, if it is."""
+    from neelc.tools import cases
+
+    case = cases.load(path, untrusted)
+    outcome = cases.run_case(case)
+    if not outcome.passed:
+        return outcome.diff
+    problems = (one.problem(case, path) for one in further)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+class FurtherOutcome(Protocol):
+    """What became of a case that ran in another way, too; `note` says why if it did not."""
+
+    @property
+    def passed(self) -> bool: ...
+
+    @property
+    def diff(self) -> str: ...
+
+    @property
+    def note(self) -> str: ...
+
+
+@dataclass
+class _FurtherRun:
+    """Another way to run the cases that pass, and what became of them."""
+
+    how: Callable[[CaseFile], FurtherOutcome]
+    tally: Any
+    notes: dict[str, list[Path]] = field(default_factory=dict)
+
+    def problem(self, case: CaseFile, path: Path) -> str | None:
+        outcome = self.how(case)
+        self.tally.add(outcome)
+        if outcome.note:
+            self.notes.setdefault(outcome.note, []).append(path)
+        return None if outcome.passed else outcome.diff
+
+
+def _further(options: argparse.Namespace) -> list[_FurtherRun]:
+    """What else the options ask for."""
+    from neelc.tools import cases
+
+    found: list[_FurtherRun] = []
+    if options.engine == "local":
+        from neelc.tools.cases.local import LocalTally, run_locally  # DuckDB, Arrow and NumPy
+
+        zone = options.timezone or "UTC"
+        found.append(_FurtherRun(lambda case: run_locally(case, zone), LocalTally()))
+    if options.streaming:
+        found.append(_FurtherRun(cases.run_as_stream, cases.StreamTally()))
+    return found
 
 
 def case_files(names: Sequence[str]) -> list[Path]:

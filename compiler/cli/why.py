@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.catalog.inputs import Inputs
+from neelc.cli.engine import add_engine, check_is_here, on_local_or_spark, settle_on_local
 from neelc.cli.options import TIME_ZONE, add_inputs, add_spark, add_timezone, refuse_spark, settings_of
 from neelc.cli.output import STANDARD, check_page, check_target, put
 from neelc.errors import NeelError
@@ -23,10 +25,10 @@ from neelc.tools.why.model import Why
 from neelc.tools.why.reading import WhyRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from neelc.catalog.readers.text import Row
     from neelc.ir.program import Program, Stream
+    from neelc.scalar.duckdb.pieces import EvaluatedCall
     from neelc.source import Source
     from neelc.tools.why.rows import RowsRequest
 
@@ -37,8 +39,10 @@ has a match, show the match and what was checked. The definition of the language
 EXAMPLES = """examples:
   neelc why hospital.neel --key scalpel-1
   neelc why hospital.neel --key id=scalpel-1 --between '2024-03-01 08:00:00' '2024-03-01 09:00:00'
-  neelc why hospital.neel --key scalpel-1 --engine reference --format json
+  neelc why hospital.neel --key scalpel-1 --format json
 """
+
+WITHOUT_SPARK = ("local", "reference")
 
 COLOURS = {"key": "1", "good": "32", "bad": "31", "open": "33", "proposal": "36", "note": "2"}
 
@@ -71,7 +75,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="FILE", help="also write a page that shows the events and their explanations"
     )
-    parser.add_argument("--engine", choices=("spark", "reference"), help="what reads the events (spark)")
+    add_engine(parser)
     add_inputs(parser)
     add_timezone(parser)
     add_spark(parser)
@@ -79,7 +83,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     source = read_source(options.file)
-    if options.engine == "reference":
+    if options.engine in WITHOUT_SPARK:
         refuse_spark("why", options)
     check_target("why --out", options.output, options.file)
     check_page("why --report", options.report, options.file)
@@ -97,6 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(source: Source, options: argparse.Namespace) -> int:
+    from neelc.api.why import rows_of_pattern
     from neelc.cli.options import bound, chosen, refuse_unused
     from neelc.engines.reference import executable
     from neelc.ir.bound_rows import HostQuery
@@ -111,7 +116,8 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     refuse(program.queries[place], source)
     program = executable(program, [place], source, ROWS_IT_READS)
     request = why_request(program, place, options.key, options.between)
-    tables = _tables(request, inputs, program, options)
+    streams = {stream.name: stream for stream, _ in request.streams()}
+    tables = _read(inputs, program, streams, options, lambda frame: rows_of_pattern(request, frame, source))
     if tables is None:
         return 3
     found = why(request, tables, source)
@@ -125,17 +131,17 @@ def _run(source: Source, options: argparse.Namespace) -> int:
 
 def _explain_rows(inputs: Inputs, program: Program, place: int, options: argparse.Namespace) -> int:
     """A query around MATCH_RECOGNIZE."""
+    from neelc.api.why import rows_of_clause
     from neelc.tools.why.rows import rows_request
 
     request = rows_request(program, place, options.key, options.between, inputs.source)
-    if options.engine == "reference":
-        tables = _read(inputs, request.program)
-    else:
-        from neelc.api.why import tables_on_spark
-
-        tables = _read_by_spark(
-            inputs, request.streams, options, lambda frame: tables_on_spark(request, frame)
-        )
+    tables = _read(
+        inputs,
+        request.program,
+        request.streams,
+        options,
+        lambda frame: rows_of_clause(request, frame),
+    )
     if tables is None:
         return 3
     found = request.explained(tables)
@@ -147,20 +153,36 @@ def _explain_rows(inputs: Inputs, program: Program, place: int, options: argpars
     return 0
 
 
-def _tables(request: WhyRequest, inputs: Inputs, program: Program, options: argparse.Namespace) -> Any:
-    """The rows of the streams; None if they cannot be read, which has been said then."""
-    if options.engine == "reference":
-        return _read(inputs, program)
-    from neelc.api.why import rows_on_spark
+# Who reads the events.
 
-    streams = {stream.name: stream for stream, _ in request.streams()}
-    return _read_by_spark(
-        inputs, streams, options, lambda frame: rows_on_spark(request, frame, inputs.source)
+Reader = Callable[[Callable[["Stream"], Any]], Tables]
+"""The rows that are explained, of the DataFrames of streams."""
+
+
+def _read(
+    inputs: Inputs,
+    program: Program,
+    streams: Mapping[str, Stream],
+    options: argparse.Namespace,
+    rows: Reader,
+) -> Tables | None:
+    """The rows of streams; None if they cannot be read, which has been reported then. The reference reads
+    all of them."""
+    match options.engine:
+        case "reference":
+            return _read_by_reference(inputs, program)
+        case "local":
+            return _read_locally(inputs, streams, options, rows)
+        case "spark":
+            return _read_by_spark(inputs, streams, options, rows)
+    return on_local_or_spark(
+        options,
+        lambda: _read_locally(inputs, streams, options, rows),
+        lambda: _read_by_spark(inputs, streams, options, rows),
     )
 
 
-def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
-    """The rows of all streams; None if they cannot be read, which has been reported then."""
+def _read_by_reference(inputs: Inputs, program: Program) -> Tables | None:
     from neelc.catalog.inputs import read
 
     tables, failures = read(inputs, program)
@@ -170,13 +192,28 @@ def _read(inputs: Inputs, program: Program) -> dict[str, list[Row]] | None:
     return tables
 
 
+def _read_locally(
+    inputs: Inputs, streams: Mapping[str, Stream], options: argparse.Namespace, rows: Reader
+) -> Tables | None:
+    from neelc.cli.progress import Progress
+    from neelc.cli.run_local import stream_frames
+    from neelc.engines.local.execution import LocalEngine
+    from neelc.engines.local.inputs import local_tables
+
+    with Progress(sys.stderr) as progress:
+        progress.begin("looking for the events")
+        engine = LocalEngine(options.timezone or "UTC")
+        calls: dict[str, EvaluatedCall] = {}
+        check_is_here(inputs, streams)
+        tables = local_tables(inputs, streams, {}, calls, engine.zone)
+        settle_on_local(options, tables)
+        frames = stream_frames(engine, tables, calls)
+        return rows(lambda stream: frames[stream.name])
+
+
 def _read_by_spark(
-    inputs: Inputs,
-    streams: Mapping[str, Stream],
-    options: argparse.Namespace,
-    rows: Callable[[Callable[[Stream], Any]], Any],
-) -> Any:
-    """What `rows` reads of the DataFrames of streams; None if there is no Spark, which has been said then."""
+    inputs: Inputs, streams: Mapping[str, Stream], options: argparse.Namespace, rows: Reader
+) -> Tables | None:
     from neelc.api.spark_session import NoSpark, session
     from neelc.cli.options import check_data, frames_of, with_timezone
     from neelc.cli.progress import Progress
@@ -192,7 +229,7 @@ def _read_by_spark(
                 return rows(lambda stream: frames[stream.name])
     except NoSpark as error:
         print(f"neelc: Spark cannot be started: {error}", file=sys.stderr)
-        print("`neelc doctor` looks for the reason; --engine reference does without Spark", file=sys.stderr)
+        print("`neelc doctor` looks for the reason; --engine local does without Spark", file=sys.stderr)
         return None
 
 

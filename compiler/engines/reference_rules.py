@@ -5,33 +5,24 @@
 
 from __future__ import annotations
 
-import base64
-import datetime
-import decimal
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from neelc.catalog.inputs import Inputs
 from neelc.engines.reference import Tables, execute
-from neelc.engines.spark.rules import combined_columns, common_time, is_storable
+from neelc.engines.spark.rules import combined_columns, common_time
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.names import bare
 from neelc.ir.program import Match, NamedQuery, Program
-from neelc.ir.types import FLOAT, STRING, TIMESTAMP, Array, DataType, Map, Struct
+from neelc.ir.types import TIMESTAMP, DataType
 from neelc.pattern.analysis.rule_columns import rule_query
 from neelc.rows.bind.simple import understood
 from neelc.runtime.reference import Result
-from neelc.runtime.values.times import timestamp_text, zoned
-from neelc.runtime.values.types import cast, float_text, text_of
+from neelc.runtime.values.types import cast
 from neelc.scalar.type_of import value_type
+from neelc.scalar.variants import as_object
 from neelc.source import Source
-
-NamedValue = tuple[str, object, DataType]
-
-# The rows.
 
 
 def unsupported_rules(program: Program, places: Sequence[int], source: Source) -> dict[int, NeelError]:
@@ -96,85 +87,3 @@ def _rows(rule: NamedQuery, result: Result, times: DataType) -> Iterator[tuple[o
 
 def _as_time(value: object, kind: DataType, times: DataType) -> object:
     return value if kind == times else cast(value, value_type(kind), value_type(times))
-
-
-# VARIANTs as Spark's to_json writes them.
-
-
-def as_object(values: Sequence[NamedValue]) -> str | None:
-    """Named values as a JSON object; None if there are none.
-
-    >>> from neelc.ir.types import BIGINT, DOUBLE
-    >>> as_object([("b", 1, BIGINT), ("a", None, DOUBLE)]), as_object([])
-    ('{"a":null,"b":1}', None)
-    """
-    if not values:
-        return None
-    return _object(
-        (name, variant_json(_stored(value, kind), _stored_type(kind))) for name, value, kind in values
-    )
-
-
-def _stored(value: object, kind: DataType) -> object:
-    return value if value is None or is_storable(kind) else text_of(value, value_type(kind))
-
-
-def _stored_type(kind: DataType) -> DataType:
-    return kind if is_storable(kind) else STRING
-
-
-def variant_json(value: object, kind: DataType) -> str:
-    """A value as JSON: names in alphabetical order, numbers as Java writes them.
-
-    >>> from neelc.ir.types import DOUBLE, Decimal
-    >>> variant_json([1e20, None], Array(DOUBLE)), variant_json(decimal.Decimal("1.50"), Decimal(3, 2))
-    ('[1.0E20,null]', '1.5')
-    """
-    match kind, value:
-        case _, None:
-            return "null"
-        case Array(element), list() | tuple():
-            return "[" + ",".join(variant_json(item, element) for item in value) + "]"
-        case Map(_, to), dict():
-            return _object((str(name), variant_json(item, to)) for name, item in value.items())
-        case Struct(fields), dict():
-            named = ((bare(field.name), field.type) for field in fields)
-            return _object((name, variant_json(value.get(name), of)) for name, of in named)
-    return _scalar_json(value, kind)
-
-
-def _scalar_json(value: object, kind: DataType) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return str(value)
-        case float():
-            text = float_text(value, kind == FLOAT)
-            return text if math.isfinite(value) else _string(text)
-        case decimal.Decimal():
-            text = format(value, "f")
-            return text.rstrip("0").rstrip(".") if "." in text else text
-        case datetime.datetime() if value.tzinfo:
-            return _string(timestamp_text(value) + zoned(value).isoformat()[-6:])
-        case datetime.datetime():
-            return _string(timestamp_text(value))
-        case bytes():
-            return _string(base64.b64encode(value).decode())
-    return _string(str(value))
-
-
-def _object(fields: Iterable[tuple[str, str]]) -> str:
-    # Java compares texts by their UTF-16 units.
-    ordered = sorted(fields, key=lambda field: field[0].encode("utf-16-be", "surrogatepass"))
-    return "{" + ",".join(f"{_string(name)}:{text}" for name, text in ordered) + "}"
-
-
-_ESCAPES = str.maketrans(
-    {chr(code): f"\\u{code:04X}" for code in range(32)}
-    | {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
-)
-
-
-def _string(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'

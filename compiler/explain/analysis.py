@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from math import prod
 
 from neelc.explain import words as numbers
@@ -28,6 +28,7 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pipeline import PlannedQuery
 from neelc.rows.plan.plan import HostPlan
 from neelc.runtime.kernels.measuring import StepMeasures
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     AnyBound,

@@ -23,7 +23,7 @@ program that runs: negations and existence are shown as remarks on the edge afte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import count, product
 from math import prod
@@ -35,6 +35,7 @@ from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import declared, inner_parts, may_be_empty, targets
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax.print_patterns import as_written, show_window
 
 # Pieces of an automaton, and how they are put together.
@@ -596,7 +597,10 @@ class AutomatonBuilder:
         fragment = self._body(part, name, replace(around, left=left if part.most != 1 else around.left))
         own = frozenset((kind, inner) for kind in ("value", "element") for inner in declared(part.part))
         again = [
-            replace(entry.after(end, leave), kind="again", forget=own | {("element", name)})
+            _guarded(
+                replace(entry.after(end, leave), kind="again", forget=own | {("element", name)}),
+                _gaps(part, around, is_first=False),
+            )
             for end, leave in fragment.exits.items()
             for entry in fragment.entries
             if part.most != 1
@@ -607,7 +611,10 @@ class AutomatonBuilder:
         enough = FragmentExit(conditions=(f"count({name}[]) >= {part.least}",) if part.least > 1 else ())
         return replace(
             fragment,
-            entries=tuple(replace(entry, begins=entry.begins | {name}) for entry in fragment.entries),
+            entries=tuple(
+                _guarded(replace(entry, begins=entry.begins | {name}), _gaps(part, around, is_first=True))
+                for entry in fragment.entries
+            ),
             moves=(*fragment.moves, *again),
             exits={end: leave + enough for end, leave in fragment.exits.items()},
             around=FragmentExit(without=(f"{name}[]",), known=absent([name])) if part.least == 0 else None,
@@ -625,6 +632,26 @@ class AutomatonBuilder:
         place = DraftState((f"{name}[]",), around.known | {("element", name)})
         move = AutomatonMove(number, f"{part.part.type} {name}[i]", name, dropped=name in around.dropped)
         return Fragment({number: place}, (move,), (), {number: FragmentExit()})
+
+
+def _guarded(move: AutomatonMove, guards: Iterable[str]) -> AutomatonMove:
+    return replace(move, guards=(*move.guards, *guards))
+
+
+def _gaps(part: p.Repeat, around: FragmentContext, is_first: bool) -> Iterator[str]:
+    """What must be missing before the first element of a list, or before each of the others."""
+    name = f"{part.variable}[]"
+    if part.each_within is not None and not is_first:
+        yield f"within {show_window(part.each_within)} of the {name} before"
+    since = {
+        p.GapReach.FIRST: around.left if is_first else None,
+        p.GapReach.UNTIL: around.left,
+        p.GapReach.EACH: None if is_first else f"the {name} before",
+        p.GapReach.WITHOUT: None if is_first else f"the first {name}",
+    }
+    for gap in part.gaps:
+        if (start := since[gap.reach]) is not None:
+            yield f"no {as_written(gap.part)} after {start}"
 
 
 def decided(part: p.Pattern) -> frozenset[Token]:

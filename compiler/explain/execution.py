@@ -1,9 +1,8 @@
-"""How Spark executes a query, and why not otherwise."""
+"""How a query is executed, and why not otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neelc.arguments import ExecutionStrategy
 from neelc.ir import row_patterns as r
@@ -20,7 +19,8 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
-from neelc.runtime.program import ImpreciseProgram, PatternProgram, Weigh
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.program import ImpreciseProgram, PatternProgram, Value, Weigh, WeighTimes
 
 # SASE++'s classes of the conditions on closures, and when they are checked as a consequence.
 
@@ -88,14 +88,46 @@ def weighing_sentence(program: ImpreciseProgram) -> str:
         widest = "or as wide as the widest range of times"
         together = f"time is cut into chunks of eight windows, {widest}, the events of a chunk together"
     last = program.steps[-1]
-    assert isinstance(last, Weigh), "matches are weighed at last"
     count = f"a program of {len(program.steps)} steps"
+    if isinstance(last, WeighTimes):
+        return f"{together}, by their earliest time; {count} runs over them. {_weighed_times(last)}"
+    assert isinstance(last, Weigh), "matches are weighed at last"
     negations = ", negations included" if last.negations else ""
     dropped = f"cannot {'exceed' if last.strictly else 'reach'} {last.least:g}"
     return (
         f"{together}, by their earliest time; {count} runs over them. It finds what can be in order, and"
         f" computes the confidence by dynamic programming{negations}, without making possible worlds;"
         f" after each event it drops partial matches that {dropped if last.least else 'no world has'}."
+    )
+
+
+def _weighed_times(last: WeighTimes[Value]) -> str:
+    """How matches are weighed whose events have no one order.
+
+    >>> from pattern_examples import imprecise_query
+    >>> from neelc.pattern.plan.imprecise import imprecise_plan
+    >>> example = imprecise_query("AND(A a, !N n, B b) WITHIN 9")
+    >>> from textwrap import fill
+    >>> print(fill(_weighed_times(imprecise_plan(example, (), "MILLISECOND").program.steps[-1]), 90))
+    It finds what can be a match, and adds up the probabilities of the times of its own events
+    at which it is one; given these, those of events that it must have, or must not have, are
+    multiplied.
+    """
+    if last.collapsed:
+        return (
+            "For each choice of single events it makes all combinations of the times of all events that can"
+            " be in their lists, and adds up the probabilities of each set of elements."
+        )
+    if last.united or last.counts or any(check.checks or len(check.steps) > 1 for check in last.checks):
+        return (
+            "It finds what can be a match, and adds up the probabilities of the times, of its own events and"
+            " of those that checks may find, at which it is one."
+        )
+    others = "; given these, those of events that it must have, or must not have, are multiplied"
+    others = others if last.checks or last.most_events is not None else ""
+    return (
+        "It finds what can be a match, and adds up the probabilities of the times of its own events at which"
+        f" it is one{others}."
     )
 
 
@@ -239,7 +271,14 @@ def sequential_sentence(program: SequentialProgram) -> str:
     """
     together = "the events of a partition together" if program.keys else "all events together"
     states = f"an automaton of {program.automaton.states} states"
-    symbols = list(dict.fromkeys(program.names[one.symbol] for one in program.conditions))
+    read = [_reading_text(program, one.reading) for one in program.conditions]
+    symbols = list(dict.fromkeys(read))
+    if program.eventually:
+        limit = "" if program.step is None else " that is close enough"
+        return (
+            f"{together}, in the order of time; {states} goes from each event to every later one{limit} "
+            "that it can read next."
+        )
     if not symbols:
         return (
             f"{together}, in the order of time; {states} reads each instant once, and matches "
@@ -250,6 +289,12 @@ def sequential_sentence(program: SequentialProgram) -> str:
         f"{together}, in the order of time; {states} is followed from every "
         f"start, since {', '.join(symbols)} {depends} on the events before it."
     )
+
+
+def _reading_text(program: SequentialProgram, reading: int) -> str:
+    """The symbols that are read, or what is not."""
+    symbols = program.alphabet[reading].symbols
+    return ", ".join(program.names[one] for one in symbols) or "a negated symbol"
 
 
 # How a program of the kernel is executed, in words.
@@ -278,7 +323,8 @@ def _searching(program: PatternProgram) -> str:
     if program.chunk is not None:
         together = "time is cut into chunks of eight windows, the events of a chunk together"
     count = "1 step" if len(program.steps) == 1 else f"{len(program.steps)} steps"
-    return f"{together}, in the order of time; a program of {count} runs over them."
+    order = "time and THEN BY" if program.order else "time"
+    return f"{together}, in the order of {order}; a program of {count} runs over them."
 
 
 def counting_degree(program: PatternProgram | RowProgram) -> int | None:
@@ -317,7 +363,7 @@ class Execution:
 
 
 def refusal_sentence(refusal: UnsupportedQuery, streaming: bool) -> str:
-    """Why Spark does not run a query, and what to do.
+    """Why no engine runs a query, and what to do.
 
     >>> from neelc.pattern.plan.blocks import UnboundedState
     >>> print(refusal_sentence(UnboundedState("this query would keep every event"), True))

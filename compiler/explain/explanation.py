@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neelc.catalog.statistics.numbers import Fact
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
 from neelc.explain.automaton import Automaton
+from neelc.explain.engine import SPARK, Engine
 from neelc.explain.execution import Execution
 from neelc.ir import patterns as p
 from neelc.ir.patterns import all_parts, inner_parts
@@ -17,6 +18,7 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.estimate import Estimate
+from neelc.runtime.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from neelc.explain.host import HostExplanation
@@ -64,6 +66,9 @@ def bounds(query: Match, keys: Sequence[Key]) -> GrowthBounds:
 
 def _state(query: Match, names: Sequence[str]) -> str:
     each = f" and for each {' and '.join(names)} apart" if names else ""
+    if query.kept is not None and (names or query.kept.one_per):
+        known = f"each {' and '.join(names)}" if names else "the input"
+        return f"In a batch, all events of {known} are in memory: which matches count is known at the end."
     if query.within is None:
         return "Nothing bounds it: without WITHIN every event may be part of a match until the input ends" + (
             f", for each {' and '.join(names)} apart." if names else "."
@@ -79,12 +84,17 @@ def _work(query: Match) -> tuple[str, str, str]:
     if query.strategy != SelectionStrategy.ANY_MATCH:
         return _work_of_runs(query)
     found = _choices(query.pattern)
+    if found.lists and query.collapsed and query.is_imprecise:
+        names = " and ".join(f"{name}[]" for name in found.lists)
+        reason = f"COLLAPSED over imprecise times: a row for each set of elements that {names} can have."
+        return f"n * 2^{_w(query)}", "exponential", reason
     if found.lists and not query.collapsed:
         names = " and ".join(f"{name}[]" for name in found.lists)
         reason = f"Every sub-list of {names} that fits is in a match of its own{_advice(query)}."
         return f"n * 2^{_w(query)}", "exponential", reason
     events = "1 event" if found.degree == 1 else f"{found.degree} events"
-    reason = f"A match is a choice of {events}, and every choice that fits counts."
+    counts = "counts" if query.kept is None else "is looked at"
+    reason = f"A match is a choice of {events}, and every choice that fits {counts}."
     if found.lists:
         reason = f"COLLAPSED: a row is a choice of {events}, with all that fits in its lists."
     return _power(found.degree, query), "linear" if found.degree <= 1 else "polynomial", reason
@@ -97,10 +107,11 @@ def counted(found: GrowthBounds, query: Match, degree: int) -> GrowthBounds:
 
 
 def _advice(query: Match) -> str:
-    """COLLAPSED is defined for lists of single events, and not executed for imprecise times."""
+    """COLLAPSED is defined for lists of single events; of imprecise times it has a row for each set of
+    elements."""
     lists = [part for part in all_parts(query.pattern) if isinstance(part, p.Repeat)]
     precise = not any(stream.latest for stream in query.streams)
-    collapses = precise and all(isinstance(part.part, p.Event) for part in lists)
+    collapses = precise and query.kept is None and all(isinstance(part.part, p.Event) for part in lists)
     return "; RETURN COLLAPSED would give one row for all of them" if collapses else ""
 
 
@@ -148,6 +159,8 @@ def _choices(part: p.Pattern, dropped: frozenset[str] = frozenset()) -> ChoiceDe
             found = _choices(inner, dropped)
             if variable in dropped:
                 return ChoiceDegree(0)
+            if part.is_chain:
+                return ChoiceDegree(1 if part.begins_next else 2, found.lists)
             if most is None:
                 return ChoiceDegree(0, (variable or "", *found.lists))
             return ChoiceDegree(found.degree * most, found.lists)
@@ -281,7 +294,8 @@ class SharedGroup:
 class Explanation:
     """All about one query. `text` is the query as `neelc fmt` prints it; `chosen` names the form taken;
     `held` is how many partial matches there are expected to be at a time; `hopeless` if these, in the whole
-    input, are too many for any machine; `streaming` is how it runs over streams without end."""
+    input, are too many for any machine; `streaming` is how it runs over streams without end; `engine` is what
+    runs it."""
 
     name: str
     text: str
@@ -300,13 +314,14 @@ class Explanation:
     execution: Execution
     lints: tuple[Diagnostic, ...] = ()
     streaming: tuple[tuple[str, str], ...] = ()
+    engine: Engine = SPARK
 
 
 @dataclass(frozen=True)
 class Report:
     """All PATTERNs, all SELECTs and all queries around MATCH_RECOGNIZE of a script in order, what they share,
     and what there is to know about the statistics. `order` are the names of all of them as they are written,
-    one after the other."""
+    one after the other; `engine` is what they are explained for."""
 
     file: str
     queries: tuple[Explanation, ...]
@@ -315,6 +330,7 @@ class Report:
     notes: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     hosts: tuple[HostExplanation, ...] = ()
+    engine: Engine = SPARK
 
     @property
     def explained(self) -> tuple[Explanation | NetworkExplanation | HostExplanation, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from neelc.explain.automaton import Automaton, AutomatonState, Edge
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)

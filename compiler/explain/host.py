@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.scans import variable_name
+from neelc.explain.engine import SPARK, Engine
 from neelc.explain.execution import memory_sentence, refusal_sentence
 from neelc.explain.streaming import Notes, host_notes
 from neelc.files import CallError
@@ -17,6 +17,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.rows.plan.plan import ClausePlan, HostPlan
 from neelc.runtime.kernels.rows.program import depends_on_start_only
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax.printer import show
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ EXPONENTIAL = ", at worst exponential in the rows of a partition"
 class HostExplanation:
     """How a query around MATCH_RECOGNIZE is executed. `clauses` hold what each reads and how it runs, by
     label; `spark` is the text that Spark is given. `refusal`: why it cannot be executed; `streaming`: how it
-    runs over streams without end."""
+    runs over streams without end; `engine`: what runs it."""
 
     name: str
     text: str
@@ -43,19 +44,25 @@ class HostExplanation:
     spark: str = ""
     refusal: str | None = None
     streaming: Notes = ()
+    engine: Engine = SPARK
 
 
 def explained_host(
-    name: str, text: str, query: HostQuery, plan: HostPlan | UnsupportedQuery, streaming: bool = False
+    name: str,
+    text: str,
+    query: HostQuery,
+    plan: HostPlan | UnsupportedQuery,
+    streaming: bool = False,
+    engine: Engine = SPARK,
 ) -> HostExplanation:
     """The explanation of a query; `text` is the statement as it was written."""
     if isinstance(plan, UnsupportedQuery):
-        return HostExplanation(name, text, refusal=refusal_sentence(plan, streaming))
+        return HostExplanation(name, text, refusal=refusal_sentence(plan, streaming), engine=engine)
     clauses = tuple((_reads(one.bound, query), _record(one)) for one in plan.clauses)
     names = {stream.name: variable_name(stream.name) for stream in query.streams}
     *_, last = host_relations(plan, names, set(names.values()), "result")
     assert isinstance(last.relation, SparkQuery)
-    return HostExplanation(name, text, clauses, last.relation.text, streaming=host_notes(plan))
+    return HostExplanation(name, text, clauses, last.relation.text, streaming=host_notes(plan), engine=engine)
 
 
 def _reads(bound: BoundClause, query: HostQuery) -> str:
@@ -83,6 +90,7 @@ def host_record(found: HostExplanation) -> dict[str, object]:
         "match_recognize": clauses,
         "spark": found.spark,
         "refusal": found.refusal,
+        "engine": found.engine.name,
         "streaming": [{"label": label, "text": text} for label, text in found.streaming],
     }
 
@@ -95,7 +103,7 @@ def _record(one: ClausePlan) -> dict[str, object]:
     by_row = {name: conditions.get(name, "every row") for name in plan.program.names if name not in paths}
     return {
         "pattern": str(query.pattern),
-        "partition": ", ".join(query.partition) or "none: all rows are one, in one task",
+        "partition": ", ".join(query.partition) or "none: all rows are one partition",
         "order": ", ".join(show(one).replace(f"{ROW}.", "") for one in query.order)
         or "none: rows come in any order",
         **({"queries": _queries(query)} if query.nested else {}),

@@ -1,9 +1,8 @@
-"""The explanation of a SELECT: its operators, rules that fired, the order of joins, the steps on Spark."""
+"""The explanation of a SELECT: its operators, rules that fired, the order of joins, the relations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from neelc.algebra.cost.order import JoinOrder, join_order, network_price, written_order
 from neelc.algebra.cost.sizes import size_fact, valid_events
@@ -14,6 +13,7 @@ from neelc.engines.spark.algebra import algebra_relations
 from neelc.engines.spark.relations import Let
 from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.streaming.algebra import select_relations
+from neelc.explain.engine import SPARK, Engine
 from neelc.explain.execution import refusal_sentence
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
@@ -24,6 +24,7 @@ from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.program import OutputColumn
 from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.runtime.late_dataclass import dataclass
 
 # The operators of a SELECT as a plan: what each does, and how many events of it are valid at an instant.
 
@@ -38,6 +39,7 @@ _KINDS: dict[type[a.Operator], str] = {
     a.TimeWindow: "sort",
     a.CountWindow: "sort",
     a.Agent: "shuffle",
+    a.Merger: "shuffle",
 }
 """The kinds of a plan stand for colours; what is none of these is a match: of one event, or of several."""
 
@@ -83,6 +85,8 @@ def _title(operator: a.Operator) -> str:
             return f"select {variable}"
         case a.Coalesced():
             return "canonical intervals"
+        case a.Merger():
+            return "merge"
         case a.PatternMatcher(_, variable):
             return f"match {variable}"
         case a.Agent(_, _, name):
@@ -164,7 +168,7 @@ class ShownPrice:
 class NetworkExplanation:
     """All about one SELECT. `prices` are those of what is executed and of what is written; `facts` is what
     they rest on. `spark` are its relations, each with what it is for; `refusal` says why there are none.
-    `streaming` is how it runs over streams without end."""
+    `streaming` is how it runs over streams without end; `engine` is what runs it."""
 
     name: str
     text: str
@@ -176,6 +180,7 @@ class NetworkExplanation:
     spark: tuple[tuple[str, str], ...]
     refusal: str | None = None
     streaming: Notes = ()
+    engine: Engine = SPARK
 
 
 def explained_network(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
+from neelc.explain.engine import Engine
 from neelc.explain.explanation import (
     NOT_SHARED,
     Explanation,
@@ -25,8 +26,9 @@ from neelc.explain.html import document, escape, page_header, tag
 from neelc.explain.network import NetworkExplanation, ShownOrder
 from neelc.explain.steps import Run, changes
 from neelc.explain.svg import automaton_svg, network_svg
-from neelc.explain.text import MEASURES, ORIGINS, compared, held, legend, order_text
+from neelc.explain.text import ORIGINS, compared, held, legend, measures_on, order_text
 from neelc.pattern.cost.estimate import Estimate
+from neelc.runtime.late_dataclass import dataclass
 
 # Bars to compare what costs what, each made of pieces with a colour for each kind of work.
 
@@ -91,10 +93,12 @@ def cost_panel(query: Explanation) -> str:
     alternatives = sorted(query.alternatives, key=lambda alternative: not alternative.chosen)
     forms = [alternative for alternative in alternatives if not alternative.baseline]
     title = tag("h3", "Work, one unit for reading one row")
+    note = query.engine.cost_note()
     return (
         tag("div", title, _bars(alternatives), class_="panel")
         + tag("h3", "Alternatives")
-        + tag("div", _table(forms), class_="panel scroll")
+        + tag("div", _table(forms, query.engine), class_="panel scroll")
+        + (tag("p", escape(note), class_="hint") if note else "")
         + _search(next(one.estimate for one in forms if one.chosen))
         + tag("h3", "What the numbers rest on")
         + tag("div", facts_table(query.facts), class_="panel scroll")
@@ -125,12 +129,12 @@ def _share(alternative: ShownAlternative, name: str) -> float:
     return sum(item.work for item in alternative.estimate.items if item.what == name)
 
 
-def _table(alternatives: Sequence[ShownAlternative]) -> str:
+def _table(alternatives: Sequence[ShownAlternative], engine: Engine) -> str:
     header = tag("tr", tag("th"), *(_heading(alternative) for alternative in alternatives))
     works = {"work": [numbers.amount(one.estimate.work) for one in alternatives]}
     for name in _purposes(alternatives):
         works[f"\N{EM SPACE}{name}"] = [numbers.amount(_share(one, name)) for one in alternatives]
-    for name, measure in MEASURES.items():
+    for name, measure in measures_on(engine).items():
         works[name] = [measure(alternative.estimate) for alternative in alternatives]
     return tag("table", header, *(_row(name, cells) for name, cells in works.items()))
 
@@ -267,9 +271,12 @@ def _refusal(refusal: ShownRefusal) -> str:
     )
 
 
-# The explanation of a SELECT on the page: its operators as a picture, rules, prices, the steps on Spark.
+# The explanation of a SELECT on the page: its operators as a picture, rules, prices, the steps on an engine.
 
-NETWORK_TABS = {"simple": "Network", "rewrite": "Rewriting", "cost": "Cost", "spark": "Spark"}
+
+def network_tabs(engine: Engine) -> Mapping[str, str]:
+    """The tabs and their titles."""
+    return {"simple": "Network", "rewrite": "Rewriting", "cost": "Cost", "spark": engine.label}
 
 
 def network_panels(query: NetworkExplanation, anchor: str) -> Mapping[str, str]:
@@ -292,7 +299,7 @@ def network_summary(query: NetworkExplanation) -> str:
     terms = {
         "holds": f"about {numbers.amount(query.prices[0].events)} events at an instant, in all operators",
         **{("order" if at == 0 else ""): order_text(one) for at, one in enumerate(query.orders)},
-        "spark": query.refusal or f"{len(query.spark)} relations, one after the other",
+        query.engine.name: query.refusal or f"{len(query.spark)} relations, one after the other",
         **({"streaming": " ".join(text for _, text in query.streaming)} if query.streaming else {}),
     }
     return tag(
@@ -389,12 +396,18 @@ def report_record(report: Report, mode: str) -> Record:
         "rows": [host_record(host) for host in report.hosts],
         "sharing": [asdict(group) for group in report.sharing],
         "notes": list(report.notes),
+        "engine": report.engine.why,
     }
 
 
 def _network(network: NetworkExplanation) -> Record:
     notes = [{"label": label, "text": text} for label, text in network.streaming]
-    return {**asdict(network), "plan": plan_record(network.plan), "streaming": notes}
+    return {
+        **asdict(network),
+        "plan": plan_record(network.plan),
+        "streaming": notes,
+        "engine": network.engine.name,
+    }
 
 
 def _query(explanation: Explanation, mode: str) -> Record:
@@ -410,7 +423,7 @@ def _simple(explanation: Explanation) -> Record:
         "why": explanation.why,
         "plan": plan_record(explanation.plan),
         "bounds": asdict(explanation.bounds),
-        "execution": asdict(explanation.execution),
+        "execution": {"engine": explanation.engine.name, **asdict(explanation.execution)},
         "held": explanation.held,
         "hopeless": explanation.hopeless,
         "streaming": [{"label": label, "text": text} for label, text in explanation.streaming],
@@ -485,7 +498,8 @@ TABS = {"simple": "Plan", "rewrite": "Rewriting", "cost": "Cost", "nfa": "Automa
 def as_html(report: Report, mode: str) -> str:
     """The whole report; the mode says which of its tabs is open at first."""
     articles = [_article(query, _anchor(query), mode) for query in report.explained]
-    notes = [tag("p", escape(note), class_="hint") for note in report.notes]
+    engine = [] if report.engine.why is None else [f"Engine: {report.engine.why}"]
+    notes = [tag("p", escape(note), class_="hint") for note in (*engine, *report.notes)]
     body = f"{''.join(articles)}{_sharing(report.sharing)}{''.join(notes)}"
     record = report_record(report, "all")
     return document(
@@ -511,11 +525,16 @@ def _anchor(query: Explanation | NetworkExplanation | HostExplanation) -> str:
 def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: str, mode: str) -> str:
     """A query with its tabs; a SELECT has a network where a PATTERN has a plan, and no automaton."""
     counts: Mapping[str, int]
+    tabs: Mapping[str, str]
     if isinstance(query, HostExplanation):
-        tabs, panels, counts = HOST_TABS, _host_panels(query), {"simple": len(query.clauses)}
+        tabs, panels, counts = host_tabs(query.engine), _host_panels(query), {"simple": len(query.clauses)}
         summary = tag("section", tag("div", tag("pre", escape(query.text)), class_="panel"), class_="summary")
     elif isinstance(query, NetworkExplanation):
-        tabs, panels, counts = NETWORK_TABS, network_panels(query, anchor), network_counts(query)
+        tabs, panels, counts = (
+            network_tabs(query.engine),
+            network_panels(query, anchor),
+            network_counts(query),
+        )
         summary = network_summary(query)
     else:
         tabs, panels, counts = TABS, _panels(query, anchor), _counts(query)
@@ -539,13 +558,16 @@ def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: 
     )
 
 
-# The explanation of a query around MATCH_RECOGNIZE on the page: its clauses, and the text for Spark.
+# The explanation of a query around MATCH_RECOGNIZE on the page: its clauses, and the SQL.
 
-HOST_TABS = {"simple": "MATCH_RECOGNIZE", "spark": "Spark"}
+
+def host_tabs(engine: Engine) -> Mapping[str, str]:
+    """The tabs and their titles."""
+    return {"simple": "MATCH_RECOGNIZE", "spark": engine.label}
 
 
 def _host_panels(query: HostExplanation) -> Mapping[str, str]:
-    help = "The query around it is Spark's own; its clauses are relations in it."
+    help = f"{query.engine.host_sentence()}."
     clauses = "".join(
         tag("div", tag("h3", escape(f"over {reads}")), _terms(record), class_="panel")
         for reads, record in query.clauses
@@ -604,7 +626,7 @@ def _summary(query: Explanation) -> str:
         **({"*": escape(star)} if (star := defaults(query.facts)) else {}),
         "state": escape(f"{found.state} {held(query)}"),
         "work": work,
-        "spark": escape(query.execution.text),
+        query.engine.name: escape(query.execution.text),
         **({"lists": "<br>".join(map(escape, query.execution.lists))} if query.execution.lists else {}),
         **(
             {"streaming": "<br>".join(escape(text) for _, text in query.streaming)} if query.streaming else {}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.algebra.plan.network import NetworkPlan
 from neelc.algebra.plan.streamed import with_selects_inlined
 from neelc.algebra.rules.optimise import OptimisedNetwork
 from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
+from neelc.engines.spark.relations import functions_of
 from neelc.engines.streaming.network_plan import StreamNetwork, query_node, stream_network
 from neelc.errors import Diagnostic
 from neelc.explain import words as numbers
 from neelc.explain.automaton import automaton
+from neelc.explain.engine import SPARK, Details, Engine
 from neelc.explain.execution import execution
 from neelc.explain.explanation import (
     Explanation,
@@ -35,8 +37,8 @@ from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, written
-from neelc.ir.program import LevelColumn, Match, Program, Stream
-from neelc.ir.script import CreateQuery, RunQuery, Script
+from neelc.ir.program import CompleteColumn, LevelColumn, Match, MemberColumn, Program, ResultOrder, Stream
+from neelc.ir.script import CreateQuery, KeptMatches, RunQuery, Script, SkipPlace
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
 from neelc.pattern.cost.estimate import Estimate, KernelInput
@@ -49,6 +51,7 @@ from neelc.pattern.rules.driver import has_readers
 from neelc.pipeline import PlannedQuery, is_read_as_events, plan_queries
 from neelc.program import with_named_patterns
 from neelc.rows.plan.plan import HostPlan
+from neelc.runtime.late_dataclass import dataclass
 from neelc.sharing.sharing import share_queries
 from neelc.source import Source
 from neelc.syntax.printer import format_script
@@ -57,8 +60,10 @@ from neelc.tools.lints import query_lints
 # The leaves of a plan: each stream, read once for all its types.
 
 
-def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
-    """A node for each stream that is read.
+def scan_nodes(
+    query: Match, statistics: Statistics, engine: Engine = SPARK, is_split: bool = False
+) -> tuple[PlanNode, ...]:
+    """A node for each stream that is read; `is_split`: by several processes.
 
     >>> from pattern_examples import query
     >>> (node,) = scan_nodes(query("SEQ(A a, !B b, A c) WHERE a.x > 1 RETURN c.user"), Statistics())
@@ -69,7 +74,10 @@ def scan_nodes(query: Match, statistics: Statistics) -> tuple[PlanNode, ...]:
     columns: ts, kind, user, x (2 of 6 are not read)
     """
     data = KernelInput(CostSetting(Ledger(query, statistics)))
-    return tuple(_node(scan, data) for scan in scans(query))
+    return tuple(
+        replace(node, title=engine.scan_title(node.title, is_split))
+        for node in (_node(scan, data) for scan in scans(query))
+    )
 
 
 def _node(scan: Scan, data: KernelInput) -> PlanNode:
@@ -109,7 +117,15 @@ def _details(scan: Scan) -> Iterator[tuple[str, str]]:
     columns = ", ".join(map(written, scan.columns))
     yield "columns", columns + (f" ({unused} of {scan.width} are not read)" if unused else "")
     for one in scan.stream.derived:
-        where = f", looked up in {written(one.relation.name)}" if isinstance(one, LevelColumn) else ""
+        where = (
+            f", looked up in {written(one.relation.name)}"
+            if isinstance(one, LevelColumn | MemberColumn)
+            else ""
+        )
+        if isinstance(one, CompleteColumn):
+            where = (
+                f", by the last time of {', '.join(written(read.name) for read in one.read)}: one more pass"
+            )
         yield "derived", f"{one.name}{where}"
     if scan.stream.path:
         yield "from", scan.stream.path
@@ -151,8 +167,6 @@ def _overlap(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 LONGEST = 60
 """Names of columns that are still written into a title."""
 
-Details = tuple[tuple[str, str], ...]
-
 
 def plan_tree(
     query: Match,
@@ -160,9 +174,11 @@ def plan_tree(
     estimate: Estimate,
     statistics: Statistics,
     streamed: StreamPlan | None = None,
+    engine: Engine = SPARK,
+    is_split: bool = False,
 ) -> PlanNode:
     """project or aggregate <- match <- sort <- shuffle <- scan of each stream; as `streamed`, events come in
-    micro-batches.
+    micro-batches. The local engine shuffles nothing: what is there instead has the same place, if anything.
 
     >>> from neelc.pattern.cost.estimate import estimate
     >>> from pattern_examples import query
@@ -179,14 +195,26 @@ def plan_tree(
     shuffle by id
     read S once
     """
-    sources = scan_nodes(query, statistics)
-    brought = _shuffle(query, keys) if streamed is None else _buckets(keys, streamed)
-    shuffled = PlanNode("shuffle", *brought, estimate.rows_sorted, sources)
+    sources = scan_nodes(query, statistics, engine, is_split)
+    brought = _shuffle(query, keys, engine, is_split) if streamed is None else _buckets(keys, streamed)
     order = [written(key.name) for key in keys]
-    title = f"sort by {', '.join([*order, 'then time'])}" if order else "sort by time"
-    ordered = PlanNode("sort", title, (), estimate.rows_sorted, (shuffled,))
+    time = ", ".join(("time", *_then_by(query)))
+    title = f"sort by {', '.join([*order, f'then {time}'])}" if order else f"sort by {time}"
+    title = engine.sort_title(title)
+    if brought[0] is None:
+        ordered = PlanNode("sort", title, brought[1], estimate.rows_sorted, sources)
+    else:
+        shuffled = PlanNode("shuffle", brought[0], brought[1], estimate.rows_sorted, sources)
+        ordered = PlanNode("sort", title, (), estimate.rows_sorted, (shuffled,))
     matches = PlanNode("match", "match", tuple(_match(query)), _matches(query, estimate), (ordered,))
-    return _result(query, estimate, matches)
+    rows = _result(query, estimate, matches)
+    return rows if query.order is None else _ordered(query.order, rows)
+
+
+def _then_by(query: Match) -> Iterator[str]:
+    """The columns that order events of the same time; those of one place by their names in all streams."""
+    for names in zip(*(stream.then_by for stream in query.streams), strict=True):
+        yield " or ".join(dict.fromkeys(map(written, names)))
 
 
 def _matches(query: Match, estimate: Estimate) -> float | None:
@@ -210,10 +238,22 @@ def _result(query: Match, estimate: Estimate, matches: PlanNode) -> PlanNode:
     return PlanNode("project", words, details, estimate.rows_produced, (matches,))
 
 
+def _ordered(order: ResultOrder, rows: PlanNode) -> PlanNode:
+    """What ORDER BY and LIMIT cost: all rows are sorted, or the first ones of each part are."""
+    title = "order by " + ", ".join(map(str, order.written))
+    if order.limit is None:
+        return PlanNode("sort", title, (("cost", "all rows are sorted once more"),), rows.rows, (rows,))
+    cost = f"the first {order.limit:,} rows of each part are kept, and then those of all; ties by all columns"
+    count = None if rows.rows is None else min(rows.rows, order.limit)
+    return PlanNode("sort", f"{title} limit {order.limit}", (("cost", cost),), count, (rows,))
+
+
 def _match(query: Match) -> Iterator[tuple[str, str]]:
     yield "pattern", pattern_text(query.pattern)
     if query.within:
         yield "window", str(query.within)
+    if query.complete:
+        yield "complete", "only matches whose negations look at nothing after the last event"
     yield "strategy", query.strategy
     if query.partition:
         yield "partition", ", ".join(query.partition)
@@ -222,17 +262,55 @@ def _match(query: Match) -> Iterator[tuple[str, str]]:
     if query.partial:
         levels = ", ".join(level.start for level in query.partial.levels)
         yield "keep", f"of each start one match, that of the last of {levels}; the other branches tell why"
+    if query.kept:
+        yield "keep", kept_text(query.kept)
 
 
-def _shuffle(query: Match, keys: Sequence[Key]) -> tuple[str, Details]:
+def kept_text(kept: KeptMatches) -> str:
+    """Which matches are kept, in words.
+
+    >>> from pattern_examples import query
+    >>> kept_text(query("SEQ(A a, B b) WHERE [id] ONE MATCH PER a AFTER MATCH SKIP TO b SUPPRESS 9").kept)
+    'for each id: one match for each a; then those that start at or after the last b of the one before; \
+then those that end more than 9 MILLISECONDS after the end of the one before'
+    """
+    starts = {
+        SkipPlace.PAST_LAST: "those that start after the end of the one before",
+        SkipPlace.NEXT: "one for each start",
+        SkipPlace.FIRST: "those that start at or after the first {} of the one before",
+        SkipPlace.LAST: "those that start at or after the last {} of the one before",
+    }
+    texts = [
+        *([f"one match for each {', '.join(kept.one_per)}"] if kept.one_per else []),
+        *([starts[kept.skip.place].format(kept.skip.variable)] if kept.skip else []),
+    ]
+    if kept.suppress:
+        texts.append(f"those that end more than {kept.suppress} after the end of the one before")
+    return (f"for each {', '.join(kept.partition)}: " if kept.partition else "") + "; then ".join(texts)
+
+
+def _shuffle(query: Match, keys: Sequence[Key], engine: Engine, is_split: bool) -> tuple[str | None, Details]:
+    """How events come together, and why so; without a title, sorting them is enough."""
     if keys:
-        title = f"shuffle by {', '.join(written(key.name) for key in keys)}"
+        title = engine.by_keys([written(key.name) for key in keys], is_split)
         return title, tuple(("why", _reason(key)) for key in keys)
+    if query.kept is not None:
+        reason = "all matches are compared with each other: PARTITION BY, or an [id], would keep some apart"
+        return "bring everything to one place", (("why", reason),)
     if query.within is not None and query.within.unit != "EVENT":
         reason = "no attribute is equal on all events of a match: each chunk of time gets one window more"
-        return "shuffle by chunks of time", (("why", reason), ("overlap", str(query.within)))
+        return engine.by_time(is_split), (("why", reason), ("overlap", str(query.within)))
     reason = "no attribute is equal on all events of a match, and no window of time bounds it"
-    return "bring everything to one place", (("why", reason),)
+    return engine.in_one_place(), (("why", reason),)
+
+
+def is_split_over_processes(plan: StrategyPlan | UnsupportedQuery, engine: Engine) -> bool:
+    """Whether several processes of the local engine share the keys: a kernel needs some to share, and users'
+    functions stay in one process."""
+    program = plan.program if isinstance(plan, StrategyPlan) else None
+    if program is None or not program.keys:
+        return False
+    return engine.processes > 1 and not functions_of(program)
 
 
 def _buckets(keys: Sequence[Key], streamed: StreamPlan) -> tuple[str, Details]:
@@ -271,6 +349,7 @@ def explained(
     statistics: Statistics,
     lints: tuple[Diagnostic, ...] = (),
     streaming: bool = False,
+    engine: Engine = SPARK,
 ) -> Explanation:
     """How a query is executed, and why; with `streaming`, over streams without end. `text` is the query as
     written, formatted."""
@@ -281,12 +360,14 @@ def explained(
         limits = counted(limits, query, executed.degree)
     facts = tuple(sorted(chosen.estimate.facts, key=lambda fact: fact.what))
     streamed = plan.plan if isinstance(plan, StrategyPlan) and isinstance(plan.plan, StreamPlan) else None
+    is_split = is_split_over_processes(plan, engine)
+    tree = plan_tree(query, chosen.keys, chosen.estimate, statistics, streamed, engine, is_split)
     return Explanation(
         name=name,
         text=text,
         chosen=chosen.form.name,
         why=choice.reason,
-        plan=plan_tree(query, chosen.keys, chosen.estimate, statistics, streamed).resting_on(facts),
+        plan=tree.resting_on(facts),
         bounds=limits,
         held=chosen.estimate.held,
         hopeless=chosen.estimate.explodes,
@@ -301,6 +382,7 @@ def explained(
         streaming=()
         if isinstance(plan, UnsupportedQuery)
         else streaming_notes(query, plan, chosen.keys, chosen.estimate, statistics),
+        engine=engine,
     )
 
 
@@ -361,9 +443,10 @@ def report(
     places: Collection[int],
     source: Source | None = None,
     streaming: bool = False,
+    engine: Engine = SPARK,
 ) -> Report:
     """Why the queries at these places are executed as they are, and what they share; with `streaming`, over
-    streams without end.
+    streams without end, else on an engine.
 
     A query may read another one: what that is expected to find is supposed from then on.
     Warnings point into `source`; without it there are none.
@@ -389,7 +472,7 @@ def report(
         if place not in places:
             continue
         network = _network([known[at] for at in program.needed([place])]) if streaming else None
-        found.append(_explained_query(one, text, network, source, streaming))
+        found.append(_explained_query(one, text, network, source, streaming, engine))
         if isinstance(one.choice, FormChoice):
             choices.append(one.choice)
     patterns = tuple(one for one in found if isinstance(one, Explanation))
@@ -397,7 +480,7 @@ def report(
     hosts = tuple(one for one in found if isinstance(one, HostExplanation))
     sharing = tuple(_shared(choices, [one.name for one in patterns], statistics))
     order = tuple(one.name for one in found)
-    return Report(file, patterns, networks, sharing, statistics.notes, order, hosts)
+    return Report(file, patterns, networks, sharing, statistics.notes, order, hosts, engine)
 
 
 def _explained_query(
@@ -406,6 +489,7 @@ def _explained_query(
     network: StreamNetwork | UnsupportedQuery | None,
     source: Source | None,
     streaming: bool,
+    engine: Engine,
 ) -> Explanation | NetworkExplanation | HostExplanation:
     """The explanation of a query, by its language; over streams with the `network` that it runs in."""
     query, choice, plan = one.named.query, one.choice, one.plan
@@ -413,7 +497,7 @@ def _explained_query(
         plan = network
     if isinstance(query, HostQuery):
         assert isinstance(plan, HostPlan | UnsupportedQuery)
-        host = explained_host(text.name, text.text, query, plan, streaming)
+        host = explained_host(text.name, text.text, query, plan, streaming, engine)
         if isinstance(network, StreamNetwork) and isinstance(plan, HostPlan):
             return replace(host, streaming=with_network(host.streaming, network, plan.buckets))
         return host
@@ -421,10 +505,11 @@ def _explained_query(
     if isinstance(query, Algebra):
         assert isinstance(choice, OptimisedNetwork) and isinstance(plan, NetworkPlan | UnsupportedQuery)
         found = explained_network(text.name, text.text, query, choice, plan, one.statistics, streaming)
+        found = replace(found, engine=engine)
     else:
         assert isinstance(choice, FormChoice) and isinstance(plan, StrategyPlan | UnsupportedQuery)
         lints = query_lints(query, source) if source else ()
-        found = explained(text.name, text.text, choice, plan, one.statistics, lints, streaming)
+        found = explained(text.name, text.text, choice, plan, one.statistics, lints, streaming, engine)
     if isinstance(network, StreamNetwork) and isinstance(plan, NetworkPlan | StrategyPlan):
         return replace(found, streaming=with_network(found.streaming, network, plan.buckets))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -12,10 +11,13 @@ from neelc.algebra.plan.network import MatcherSetPlan
 from neelc.catalog.inputs import aligned
 from neelc.errors import NeelError, as_record
 from neelc.explain import words as numbers
+from neelc.explain.engine import SPARK, Engine
+from neelc.explain.text import folded
 from neelc.pattern.plan.rule_containment import contained_rules
 from neelc.pattern.plan.rule_keys import KeyChoice
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree, role_number, walk_nodes
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Choose, EachElement, KernelStep, RepeatStep, Take
 
 if TYPE_CHECKING:
@@ -25,12 +27,12 @@ SHOWN = 6
 """How many names are listed before the rest is counted."""
 
 
-def rules_text(compiled: CompiledRules) -> str:
+def rules_text(compiled: CompiledRules, engine: Engine = SPARK) -> str:
     """The explanation, as text."""
-    return "\n".join(_lines(compiled))
+    return "\n".join(_lines(compiled, engine))
 
 
-def _lines(compiled: CompiledRules) -> Iterator[str]:
+def _lines(compiled: CompiledRules, engine: Engine) -> Iterator[str]:
     together = len(compiled.together)
     passes = len(compiled.sets) + len(compiled.matchers)
     yield _counted(together + len(compiled.alone), "rule", "rules")
@@ -40,7 +42,7 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
         yield f"{together} of them in {_counted(passes, 'pass', 'passes')} over the events"
     for number, one in enumerate(compiled.sets, 1):
         yield ""
-        yield from _set_lines(number, one)
+        yield from _set_lines(number, one, engine)
     for number, matchers in enumerate(compiled.matchers, len(compiled.sets) + 1):
         yield ""
         yield from _matcher_lines(number, matchers)
@@ -48,9 +50,12 @@ def _lines(compiled: CompiledRules) -> Iterator[str]:
         yield ""
         yield f"{_counted(len(compiled.alone), 'rule', 'rules')} executed alone"
         yield from (f"  {name}: {why}" for name, why in compiled.alone)
+    if engine.why is not None:
+        yield ""
+        yield from folded(engine.why, "Engine ", "       ")
 
 
-def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
+def _set_lines(number: int, plan: RuleSetPlan, engine: Engine) -> Iterator[str]:
     program = plan.program
     if plan.parts:
         yield from _operator_lines(plan)
@@ -60,9 +65,9 @@ def _set_lines(number: int, plan: RuleSetPlan) -> Iterator[str]:
         yield f"pass {number}: {_listed(plan.names)}"
         yield f"  key      {keys}{chunks}"
         streams = ", ".join(stream.name for stream in plan.events.streams)
-        yield f"  reads    {streams} once: one shuffle, one sort"
+        yield f"  reads    {streams} once: {engine.rules_read()}"
         yield from map(choice_line, plan.choices)
-    yield f"  judges   {_judging(plan)}"
+    yield f"  judges   {_judging(plan, engine)}"
     distinct = len({(rule.program, rule.roles) for rule in program.rules})
     if distinct < len(program.rules):
         equal = _counted(len(program.rules) - distinct, "rule asks", "rules ask")
@@ -141,15 +146,15 @@ def _operator_lines(plan: RuleSetPlan) -> Iterator[str]:
             yield f"  emits    {when}: {_listed(list(dict.fromkeys(those)))}"
 
 
-def _judging(plan: RuleSetPlan) -> str:
+def _judging(plan: RuleSetPlan, engine: Engine) -> str:
     """How it is found out what each event can be."""
     roles, bits = len(plan.program.roles), len(plan.roles)
     what = f"{_counted(roles, 'condition', 'conditions')} on single events, each once"
     if not plan.judged:
-        return f"{what}, by Spark"
+        return f"{what}, by {engine.sql}"
     tests = Counter(test.column for role in plan.program.roles for test in role.tests)
     looked_up = ", ".join(f"{column} ({count})" for column, count in tests.most_common(SHOWN))
-    return f"{what}: {bits} by Spark, the values of {looked_up} looked up by the worker"
+    return f"{what}: {bits} by {engine.sql}, the values of {looked_up} looked up by {engine.worker}"
 
 
 def _tree_lines(tree: RuleTree, plan: RuleSetPlan) -> Iterator[str]:
@@ -306,9 +311,12 @@ def report_text(compiled: CompiledRules, counted: Mapping[str, int]) -> str:
     return "\n".join(aligned(cells))
 
 
-def rules_record(compiled: CompiledRules, errors: Iterable[NeelError] = ()) -> dict[str, object]:
+def rules_record(
+    compiled: CompiledRules, errors: Iterable[NeelError] = (), engine: Engine = SPARK
+) -> dict[str, object]:
     """The explanation, for programs; `errors` are those of rules that are left out."""
     return {
+        "engine": engine.why,
         "passes": [_set_record(one) for one in compiled.sets],
         "matchers": [_matcher_record(one) for one in compiled.matchers],
         "alone": [{"rule": name, "why": why} for name, why in compiled.alone],

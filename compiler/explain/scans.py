@@ -7,7 +7,6 @@ columns that something needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
@@ -15,7 +14,8 @@ from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.patterns import inner_parts
-from neelc.ir.program import EventType, LevelColumn, Match, Member, Stream
+from neelc.ir.program import EventType, LevelColumn, Match, Member, MemberColumn, Stream
+from neelc.runtime.late_dataclass import dataclass
 
 # The components of a pattern: the places where it takes an event, negative ones included.
 
@@ -88,6 +88,8 @@ def components(query: Match) -> tuple[ScanComponent, ...]:
                 yield ScanComponent(part, types[kind], variable or inside or "", around, inside)
             case p.Repeat(inner, variable=variable):
                 yield from below(inner, around, variable)
+                for gap in part.gaps:
+                    yield from below(gap.part, around, inside)
             case _:
                 for inner in inner_parts(part):
                     yield from below(inner, around, inside)
@@ -114,14 +116,16 @@ def columns_of(query: Match, stream: Stream) -> tuple[str, ...]:
         if name
     }
     known = [written(column.name) for column in stream.columns]
-    used = {stream.start, stream.end, stream.latest, stream.type_column}
+    times = (stream.start, stream.end, stream.latest, stream.weights, stream.shape_column, *stream.then_by)
+    used = {*times, stream.type_column}
     for variable, attribute in _uses(query):
         if variable is None or variable in own:
             if attribute is None:
                 return tuple(column.name for column in stream.own_columns)
             used.add(_bare_column(attribute, known, stream))
     # A derived column is computed of one that is read.
-    used |= {one.attribute for one in stream.derived if isinstance(one, LevelColumn) and one.name in used}
+    looked_up = (one for one in stream.derived if isinstance(one, LevelColumn | MemberColumn))
+    used |= {one.attribute for one in looked_up if one.name in used}
     return tuple(column.name for column in stream.own_columns if column.name in used)
 
 

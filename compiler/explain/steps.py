@@ -22,17 +22,16 @@ from neelc.pattern.rules.rule import Refusal, Rewriting, RuleStep
 @cache
 def law(rule: str) -> str:
     """The first sentence of a rule's docstring: its law. A rule, its module and its file share a name; one
-    that needs statistics is a neighbour of the estimates.
+    that needs statistics is a neighbour of the estimates, or stands where forms are chosen.
 
     >>> law("flatten_sequence")
     'A SEQ directly inside a SEQ adds no order of its own: splice it in (NEEL, table II).'
+    >>> law("order_conditions")
+    'Conjuncts of a condition in ascending order of cost by share of bindings that fail them (JEPC, 19.2.1).'
     """
-    package = next(
-        name
-        for name in ("pattern.rules", "algebra.rules", "algebra.cost")
-        if find_spec(f"neelc.{name}.{rule}")
-    )
-    text = getattr(import_module(f"neelc.{package}.{rule}"), rule).__doc__ or ""
+    packages = (f"neelc.{name}.{rule}" for name in ("pattern.rules", "algebra.rules", "algebra.cost"))
+    module = next(filter(find_spec, packages), "neelc.pattern.cost.choose")
+    text = getattr(import_module(module), rule).__doc__ or ""
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
     return re.split(r"(?<=\.)\s+(?=[A-Z`])", paragraph)[0]
 

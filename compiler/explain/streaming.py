@@ -126,6 +126,9 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     if isinstance(plan.streamed, StreamedImprecise):
         return _emitted_imprecise(query, plan.streamed)
     emission = plan.streamed.emission
+    if query.kept is not None:
+        when = "when WITHIN has passed" if query.within else "when the watermark reaches it"
+        return f"A match is sure {when}: all that start at its time or before are known then."
     if emission.window:
         return (
             f"A match is sure when WITHIN has passed: up to {query.within} after its last event, as the "
@@ -192,6 +195,10 @@ def _kept(query: Match, plan: StreamPlan, keys: list[str]) -> str:
         before = ("", f", and of {query.within} before them", f", and of twice {query.within} before them")
         return f"Events{each} of groups that are not complete{before[times - 1]}."
     how = "" if times == 1 else f", {times} times: matches, or what spoils them, may lie that far back"
+    if query.kept is not None:
+        window = f" by WITHIN ({query.within})" if query.within else ""
+        last = f"and from when on the next match{each} may start, or end"
+        return f"Events{each} until the watermark is later{window}{how}; {last}."
     return f"Events{each} until the watermark is later by WITHIN ({query.within}){how}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from neelc.explain import words as numbers
@@ -13,6 +13,7 @@ from neelc.explain.automaton import Automaton, AutomatonState, Edge
 from neelc.explain.explanation import PlanNode
 from neelc.explain.graphs import automaton_title, edge_lines
 from neelc.explain.html import escape, number, tag
+from neelc.runtime.late_dataclass import dataclass
 
 # Where to draw the nodes of a graph: in layers from left to right, edges as short and straight as may be.
 #

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
+from neelc.explain.engine import Engine
 from neelc.explain.explanation import (
     NOT_SHARED,
     Explanation,
@@ -106,9 +107,11 @@ ORIGINS = {
 }
 """Where a number comes from, in words."""
 
+SHUFFLED = "shuffled"
+
 MEASURES: dict[str, Callable[[Estimate], str]] = {
     "rows read": lambda found: numbers.amount(found.rows_scanned),
-    "shuffled": lambda found: numbers.size(found.bytes_shuffled),
+    SHUFFLED: lambda found: numbers.size(found.bytes_shuffled),
     "rows sorted": lambda found: numbers.amount(found.rows_sorted),
     "partial matches": lambda found: numbers.amount(found.partial_matches),
     "held at a time": lambda found: numbers.amount(found.held),
@@ -117,12 +120,20 @@ MEASURES: dict[str, Callable[[Estimate], str]] = {
 """What there is to know of an estimate beside its work."""
 
 
+def measures_on(engine: Engine) -> dict[str, Callable[[Estimate], str]]:
+    """What there is of these on an engine: the local one shuffles nothing."""
+    return {what: one for what, one in MEASURES.items() if what != SHUFFLED or not engine.is_local}
+
+
 def cost_lines(explanation: Explanation) -> Iterator[str]:
     forms = [one for one in explanation.alternatives if not one.baseline]
     baselines = [one for one in explanation.alternatives if one.baseline]
     yield "Alternatives (one unit of work is reading one row)"
     for group in _groups(forms):
-        yield from indented(_breakdown(group))
+        yield from indented(_breakdown(group, measures_on(explanation.engine)))
+        yield ""
+    if note := explanation.engine.cost_note():
+        yield from folded(note)
         yield ""
     if baselines:
         yield "For comparison: the query as written, by simpler means"
@@ -153,7 +164,9 @@ def _groups(alternatives: Sequence[ShownAlternative]) -> Iterator[Sequence[Shown
     yield group
 
 
-def _breakdown(alternatives: Sequence[ShownAlternative]) -> list[str]:
+def _breakdown(
+    alternatives: Sequence[ShownAlternative], measures: Mapping[str, Callable[[Estimate], str]]
+) -> list[str]:
     names = dict.fromkeys(item.what for one in alternatives for item in one.estimate.items)
     empty = ["" for _ in range(len(alternatives) + 1)]
     rows = [
@@ -161,7 +174,7 @@ def _breakdown(alternatives: Sequence[ShownAlternative]) -> list[str]:
         ["work", *(numbers.amount(one.estimate.work) for one in alternatives)],
         *([f"  {name}", *(_work(one, name) for one in alternatives)] for name in names),
         empty,
-        *([what, *(measure(one.estimate) for one in alternatives)] for what, measure in MEASURES.items()),
+        *([what, *(measure(one.estimate) for one in alternatives)] for what, measure in measures.items()),
     ]
     return table(["", *(one.name for one in alternatives)], rows)
 
@@ -259,9 +272,9 @@ def _plan(found: NetworkExplanation) -> Iterator[str]:
         yield from folded(star, "*      ", "       ")
     yield from _orders(found)
     if found.refusal is not None:
-        yield from folded(found.refusal, "Spark  ", "       ")
+        yield from _paragraph(found.engine.label, found.refusal)
     elif found.spark:
-        yield "Spark"
+        yield found.engine.label
         yield from labelled(found.spark, "  ")
     yield from _streaming(found.streaming)
 
@@ -326,10 +339,10 @@ def host_lines(found: HostExplanation, mode: str) -> list[str]:
     if mode not in ("simple", "all"):
         return [*lines, f"MATCH_RECOGNIZE has one way to run: there is nothing to tell of its {mode}."]
     if found.refusal is not None:
-        return [*lines, *folded(found.refusal, "Spark  ", "       ")]
+        return [*lines, *_paragraph(found.engine.label, found.refusal)]
     for reads, record in found.clauses:
         lines += [*folded(f"MATCH_RECOGNIZE over {reads}"), *_clause_lines(record), ""]
-    lines.append("The query around it is Spark's own; its clauses are relations in it:")
+    lines.append(f"{found.engine.host_sentence()}:")
     return [*lines, *(f"  {line}" for line in found.spark.splitlines()), *_streaming(found.streaming)]
 
 
@@ -350,6 +363,8 @@ def as_text(report: Report, mode: str) -> str:
     blocks = [_block(one, mode) for one in report.explained]
     if report.sharing and mode in ("cost", "all"):
         blocks.append(list(_sharing(report.sharing))[:-1])
+    if report.engine.why is not None and mode in ("simple", "all"):
+        blocks.append(_paragraph("Engine", report.engine.why))
     if report.notes:
         blocks.append([line for note in report.notes for line in folded(note, "note: ", "      ")])
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n"
@@ -384,7 +399,7 @@ def _simple(explanation: Explanation) -> Iterator[str]:
     yield from _paragraph(
         "Work", f"at worst {bounds.work}, {bounds.growth}. {bounds.reason} {legend(bounds.work)}"
     )
-    yield from _paragraph("Spark", explanation.execution.text)
+    yield from _paragraph(explanation.engine.label, explanation.execution.text)
     for number, condition in enumerate(explanation.execution.lists):
         yield from _paragraph("" if number else "Lists", condition)
     yield from _streaming(explanation.streaming)

@@ -12,7 +12,7 @@ correlator differ; implicit casts are explicit; sizes of windows are whole numbe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from neelc.ir.bound_rows import Sequential
@@ -22,6 +22,7 @@ from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Column, OutputColumn, Stream
 from neelc.ir.types import DATE, LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 
 AGGREGATES = ("avg", "count", "max", "min", "stddev", "stddev_pop", "stddev_samp", "sum")
 """What an aggregator can compute: JEPC's six, and the two deviations by their full names."""
@@ -193,6 +194,17 @@ class PatternMatcher(Operator):
         return attributes(self.variable, self.clause.output)
 
 
+@dataclass(frozen=True)
+class Merger(Operator):
+    """The events of several inputs, in one stream: the payloads of all inputs have the same attributes."""
+
+    inputs: tuple[Operator, ...]
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return self.inputs[0].payload
+
+
 AgentFunction = Callable[..., Any]
 """What a user has registered. Two of them are equal if they are the same."""
 
@@ -262,7 +274,7 @@ def instant(clock: Clock) -> int:
 def inputs_of(operator: Operator) -> tuple[Operator, ...]:
     """The operators directly below."""
     match operator:
-        case Correlator(inputs) | Agent(inputs):
+        case Correlator(inputs) | Agent(inputs) | Merger(inputs):
             return inputs
         case StreamSource() | RelationSource():
             return ()
@@ -283,6 +295,8 @@ def is_pointwise(operator: Operator) -> bool:
             return is_pointwise(operator.input)
         case Correlator(inputs):
             return any(map(is_pointwise, inputs))
+        case Merger(inputs):
+            return all(map(is_pointwise, inputs))
     return isinstance(operator, PatternMatcher)
 
 
@@ -297,7 +311,7 @@ def has_only_points(operator: Operator) -> bool:
             return stream.end is None or stream.only_points
         case RelationSource() | PatternMatcher():
             return True
-        case Filter() | Projection() | Coalesced() | Aggregator() | Correlator():
+        case Filter() | Projection() | Coalesced() | Aggregator() | Correlator() | Merger():
             return all(map(has_only_points, inputs_of(operator)))
     return False
 

@@ -6,15 +6,16 @@ The names of variables are those that CLASSIFIER() shows: upper case, or as they
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from neelc.ir.expressions import Aggregate, Attribute, Expr
+from neelc.ir.expressions import Aggregate, AtRow, Attribute, Expr
 from neelc.ir.names import bare
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Column, OutputColumn, Stream
-from neelc.ir.row_patterns import RowPattern, SortItem
+from neelc.ir.row_patterns import Following, RowPattern, SortItem
 from neelc.ir.script import HostClause
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 SHOW, OMIT, UNMATCHED = "SHOW EMPTY MATCHES", "OMIT EMPTY MATCHES", "WITH UNMATCHED ROWS"
@@ -162,17 +163,19 @@ class HostQuery(Node):
 # The names of symbols are upper case, or as they are between backticks. Expressions speak of the events of
 # a match with `AtRow`: without `variables` the event taken last, which in a condition is the one that is
 # judged; with `variables` the last event that emitted one of these symbols; `place` events of that kind
-# before it.
+# before it. A negative `shift` is PREV: so many instants of the partition before the event that is judged.
 
 
 @dataclass(frozen=True)
 class Sequential(Node):
     """A bound clause over events with `columns`.
 
-    `pattern` has no repetition at its beginning or end that could be left out: see `bind/sequential_ends.py`.
+    `pattern` has no repetition at its beginning or end that could be left out: `without_open_ends`.
     A symbol without a definition is emitted by every event. `partition` are names of columns. `within` is the
-    most that the last event of a match may start after the first, or the number of events of a match. A match
-    is valid for the chronon in which its last event starts (JEPC thesis, 6.3.3.4).
+    most that the last event of a match may start after the first, or the number of events of a match, those
+    between its symbols included. A match is valid for the chronon in which its last event starts (JEPC
+    thesis, 6.3.3.4). What a pattern reads at an event is a symbol, a negated one, or a conjunction of some;
+    with `following.eventually`, a negated symbol that stands alone reads no event.
     """
 
     columns: tuple[Column, ...]
@@ -181,6 +184,13 @@ class Sequential(Node):
     partition: tuple[str, ...]
     measures: tuple[OutputColumn, ...]
     within: Window | None = None
+    following: Following = Following()
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether conditions name events before the one that is judged: PREV."""
+        nodes = (node for one in self.definitions for node in walk(one.condition))
+        return any(isinstance(node, AtRow) and node.shift for node in nodes)
 
     @property
     def output(self) -> tuple[Column, ...]:

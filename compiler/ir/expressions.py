@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.ir.node import Node, children, map_children, remembered, walk
 from neelc.ir.types import BIGINT, STRING, DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 # Values, operators, calls: scalar expressions but for references.
@@ -451,6 +452,9 @@ ROW = "row"
 
 QUERY = "query"
 """The variable that stands for a row of a query inside the clause."""
+
+WITH_UNITS = ("timestampadd", "timestampdiff")
+"""Functions whose first argument is a unit, written as a word."""
 
 BY_VALUE, BY_ORDER = "value", "by"
 """The argument of max_by and min_by is a struct: the value, and what it is chosen by."""

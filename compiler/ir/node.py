@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 N = TypeVar("N", bound="Node")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from enum import StrEnum
 from typing import TypeVar
 
 from neelc.ir.expressions import Expr, InnerVariable, Literal, Variable
 from neelc.ir.node import Node, children, remembered, transform, walk
 from neelc.ir.types import BIGINT, INT, LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 
 N = TypeVar("N", bound=Node)
 
@@ -44,15 +46,34 @@ def window_of_nanoseconds(nanoseconds: int) -> Window:
     return Window(Literal(count, INT if count < 2**31 else BIGINT), unit)
 
 
+class FollowKind(StrEnum):
+    """Which events may lie between a part and the one before it: all; none that qualifies as it; none."""
+
+    ANY = "ANY"
+    NEXT = "NEXT"
+    STRICT = "STRICT"
+
+
+@dataclass(frozen=True)
+class FollowWord(Node):
+    """A word before a part of a SEQ, or after EACH: how it follows what comes before. `STRICT AMONG (types)`
+    counts only events of these types. A bound pattern has negations in its place (`bind/following.py`)."""
+
+    kind: FollowKind
+    among: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class Pattern(Node):
     """An expression over events, judged inside a scope.
 
-    `where` must hold for each match of this part; `within` bounds this part's own events.
+    `where` must hold for each match of this part; `within` bounds this part's own events; `follow` says how
+    it follows the part before it.
     """
 
     where: Expr | None = field(default=None, kw_only=True)
     within: Window | None = field(default=None, kw_only=True)
+    follow: FollowWord | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -101,9 +122,12 @@ KEYWORD_OF: dict[type[Pattern], str] = {operator: keyword for keyword, operator 
 
 @dataclass(frozen=True)
 class Not(Pattern):
-    """`!part`: no match of `part` inside the scope. It has no `where` or `within` of its own."""
+    """`!part`: no match of `part` inside the scope. It has no `where` or `within` of its own.
+
+    One that stands for a word of the query knows which: it `means` that."""
 
     part: Pattern
+    means: FollowWord | None = field(default=None, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)
@@ -114,17 +138,52 @@ class Exists(Pattern):
     part: Pattern
 
 
+class GapReach(StrEnum):
+    """Where a closure must lack something: between the part before it and its first element; between each two
+    neighbouring elements; from the part before it up to its last element; from its first to its last one."""
+
+    FIRST = "FIRST"
+    EACH = "EACH"
+    UNTIL = "UNTIL"
+    WITHOUT = "WITHOUT"
+
+
+@dataclass(frozen=True)
+class ClosureGap(Pattern):
+    """What a closure must lack, and where: `UNTIL (C c : condition)`. FIRST and EACH stand for the words NEXT
+    and STRICT, which it `means`; a condition of theirs may name `b[i-1]`, the element before the gap."""
+
+    part: Pattern
+    reach: GapReach
+    means: FollowWord | None = field(default=None, kw_only=True, compare=False)
+
+
 @dataclass(frozen=True)
 class Repeat(Pattern):
     """`part`, at least `least` and at most `most` times; `most=None` means no limit.
 
-    `variable` names the list of iterations: `B+ b[]` is Repeat(Event("B"), 1, None, "b").
+    `variable` names the list of iterations: `B+ b[]` is Repeat(Event("B"), 1, None, "b"). `gaps` are what it
+    must lack. `each` says how an element follows the one before it; two neighbouring elements fit into
+    `each_within`.
     """
 
     part: Pattern
     least: int
     most: int | None
     variable: str | None = None
+    gaps: tuple[ClosureGap, ...] = ()
+    each: FollowWord | None = None
+    each_within: Window | None = None
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether an element decides which one is next: a list is then said by its first and its last."""
+        return any(gap.reach == GapReach.EACH for gap in self.gaps)
+
+    @property
+    def begins_next(self) -> bool:
+        """Whether the part before it decides which element is the first."""
+        return any(gap.reach == GapReach.FIRST for gap in self.gaps)
 
 
 @dataclass(frozen=True)
@@ -166,7 +225,7 @@ def _targets(part: Pattern) -> Iterator[str]:
     match part:
         case Event(variable=variable) | Repeat(variable=variable):
             yield variable or ""
-        case Not():
+        case Not() | ClosureGap():
             return
         case Exists(variables, inner):
             yield from (name for name in _targets(inner) if name not in variables)
@@ -198,7 +257,7 @@ def may_be_empty(part: Pattern) -> bool:
     match part:
         case Event():
             return False
-        case Optional() | Not():
+        case Optional() | Not() | ClosureGap():
             return True
         case Repeat(least=least):
             return least == 0  # each iteration binds an event

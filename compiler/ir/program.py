@@ -10,14 +10,16 @@ A bound pattern is made of the same nodes as a parsed one, with these promises (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from neelc.ir.expressions import Aggregate, Expr
+from neelc.ir.expressions import Aggregate, Attribute, Expr, MatchProperty, Name, Variable
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Pattern, Window
-from neelc.ir.script import Confidence, Property, SelectionStrategy, Statistic
-from neelc.ir.types import DataType
+from neelc.ir.row_patterns import SortItem
+from neelc.ir.script import Confidence, KeptMatches, Property, SelectionStrategy, Statistic
+from neelc.ir.types import BIGINT, VOID, WHOLE_NUMBERS, DataType, is_orderable
+from neelc.runtime.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
@@ -42,13 +44,18 @@ class Clock(Node):
     unit: str | None = None
 
 
+SHAPES = ("UNIFORM", "TRIANGULAR")
+"""The distributions of imprecise times that have a name."""
+
+
 @dataclass(frozen=True)
 class Stream(Node):
     """A table of events and what its columns mean. All names are bare.
 
-    `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, uniform over
-    start..latest. `unit` is the unit of integer timestamps (singular, upper case). `statistics` are those of
-    WITH STATS. A relation has no time: its `start` is empty.
+    `start` holds `ts`; `end`, if any, holds `te`; with `latest`, the time is imprecise, one of start..latest:
+    uniform, or by the `weights` of that column, or of the `shape` of that name, one of SHAPES, or of the one
+    that the `shape_column` names. `unit` is the unit of integer timestamps (singular, upper case).
+    `statistics` are those of WITH STATS. A relation has no time: its `start` is empty.
 
     `query` names the query that produces the stream: then `start` and `end` are `match_start` and `match_end`
     of a PATTERN, `ts` and `te` of a SELECT, and not among `columns`. Where `half_open`, as of a SELECT, `end`
@@ -66,6 +73,8 @@ class Stream(Node):
     TIMESTAMPs.
 
     `derived` says how the last of the `columns` are computed, in their order.
+
+    `then_by` are the columns that order events of the same time.
     """
 
     name: str
@@ -88,6 +97,15 @@ class Stream(Node):
     is_streaming: bool = False
     watermarked: bool = False
     derived: tuple[DerivedColumn, ...] = ()
+    weights: str | None = None
+    shape: str | None = None
+    shape_column: str | None = None
+    then_by: tuple[str, ...] = ()
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether the times of an event may not be equally likely."""
+        return bool(self.weights or self.shape or self.shape_column)
 
     @property
     def own_columns(self) -> tuple[Column, ...]:
@@ -96,8 +114,8 @@ class Stream(Node):
 
     @property
     def tables(self) -> tuple[Stream, ...]:
-        """All that is read for its rows: itself, and the relations that levels are looked up in."""
-        return (self, *(one.relation for one in self.derived if isinstance(one, LevelColumn)))
+        """All that is read for its rows: itself, and the relations that values are looked up in."""
+        return (self, *(one.relation for one in self.derived if isinstance(one, LevelColumn | MemberColumn)))
 
     @property
     def producer(self) -> str | None:
@@ -112,6 +130,13 @@ class Stream(Node):
     @property
     def is_relation(self) -> bool:
         return not self.start
+
+
+def order_types(stream: Stream) -> tuple[DataType, ...]:
+    """The types by which the THEN BY columns of a stream are compared with those of others: whole numbers of
+    all sizes go together."""
+    kinds = {column.name: column.type for column in stream.columns}
+    return tuple(BIGINT if kinds[name] in WHOLE_NUMBERS else kinds[name] for name in stream.then_by)
 
 
 @dataclass(frozen=True)
@@ -139,6 +164,17 @@ class LevelColumn(DerivedColumn):
 
 
 @dataclass(frozen=True)
+class MemberColumn(DerivedColumn):
+    """Whether the value of `attribute` is one of those that a relation has as `of`, as SQL's IN says: of a
+    relation without rows it is FALSE; else NULL if the value is NULL, or if it is not there and a NULL is.
+    All names are bare; a stream without such an attribute has NULL."""
+
+    attribute: str
+    relation: Stream
+    of: str
+
+
+@dataclass(frozen=True)
 class ConceptMember(Node):
     """A type directly below a concept, in source form, and what it stands for in one stream."""
 
@@ -152,6 +188,15 @@ class ConceptColumn(DerivedColumn):
     the members of a concept: the first of them that the event is of, NULL if it is of none."""
 
     below: tuple[ConceptMember, ...] | None = None
+
+
+@dataclass(frozen=True)
+class CompleteColumn(DerivedColumn):
+    """Whether the data go on for as long as a window after an event starts: `ts` + `within` is not after the
+    last time of all events that are `read`."""
+
+    within: Window
+    read: tuple[Stream, ...]
 
 
 def with_all_derived(streams: Iterable[Stream]) -> dict[str, Stream]:
@@ -217,13 +262,46 @@ class FurthestPrefix:
     written: Match
 
 
+ROW = ""
+"""The variable of a row of the result, in ORDER BY: its attributes are the columns."""
+
+
+@dataclass(frozen=True)
+class ResultOrder:
+    """ORDER BY and LIMIT: the rows of the result by these items, the first `limit` of them if it is given.
+    Then the items leave no choice: rows that they do not tell apart are equal, but for columns without an
+    order. No node: it is about rows, and rules are about matches."""
+
+    items: tuple[SortItem, ...]
+    limit: int | None = None
+
+    @property
+    def written(self) -> tuple[SortItem, ...]:
+        """The items as a query has them: columns by their names."""
+
+        def named(node: Node) -> Node | None:
+            if isinstance(node, Attribute) and node.event == Variable(ROW):
+                return Name((node.name,))
+            return None
+
+        found = (transform(item, named) for item in self.items)
+        return tuple(item for item in found if isinstance(item, SortItem))
+
+
+MATCH_NUMBER = "match_number"
+"""The number of a match, from 1 on: in the order of (start, end, then what else is returned)."""
+
+
 @dataclass(frozen=True)
 class Match(Node):
     """A bound pattern query.
 
     `clock` is how `match_start` and `match_end` are written. `partition` are attributes: the partition that
     EVENT windows count in and PARTITION CONTIGUITY looks at. `aggregated` results are grouped by the outputs
-    that hold no `Aggregate` over matches. With `partial`, one match is chosen for each start.
+    that hold no `Aggregate` over matches. With `partial`, one match is chosen for each start. `kept` says
+    which matches count, before rows are made of them. `complete`: the scopes of all negations end before the
+    data do. `order` is that of the rows. `written` is the text of the pattern where words of the query have
+    become negations.
     """
 
     pattern: Pattern
@@ -239,6 +317,10 @@ class Match(Node):
     collapsed: bool = False
     aggregated: bool = False
     partial: FurthestPrefix | None = None
+    kept: KeptMatches | None = None
+    complete: bool = False
+    order: ResultOrder | None = None
+    written: str = field(default="", compare=False)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -246,19 +328,39 @@ class Match(Node):
         return tuple(Column(output.name, output.type) for output in self.outputs)
 
     @property
+    def numbered(self) -> tuple[OutputColumn, ...] | None:
+        """If matches are numbered: the columns that tell those apart which start and end together."""
+        if not any(map(_has_number, self.outputs)):
+            return None
+        others = (output for output in self.outputs if not _has_number(output))
+        return tuple(output for output in others if is_orderable(output.type))
+
+    @property
     def is_imprecise(self) -> bool:
         """Whether a stream of the query has imprecise times."""
         return any(stream.latest is not None for stream in self.streams)
 
     @property
+    def order_types(self) -> tuple[DataType, ...]:
+        """The types of the columns that order events of the same time: THEN BY. All streams have the same
+        number of them, and of types that go together."""
+        columns = zip(*(order_types(stream) for stream in self.streams), strict=True)
+        return tuple(next((kind for kind in kinds if kind != VOID), BIGINT) for kinds in columns)
+
+    @property
     def title(self) -> str:
         """What is looked for, in a line."""
-        return f"{self.whole.pattern}{' WITH PARTIAL MATCHES' if self.partial else ''}"
+        pattern = self.whole.written or self.whole.pattern
+        return f"{pattern}{' WITH PARTIAL MATCHES' if self.partial else ''}"
 
     @property
     def whole(self) -> Match:
         """The query without WITH PARTIAL MATCHES: what a complete match is."""
         return self if self.partial is None else self.partial.written
+
+
+def _has_number(output: OutputColumn) -> bool:
+    return any(isinstance(node, MatchProperty) and node.name == MATCH_NUMBER for node in walk(output))
 
 
 @dataclass(frozen=True)
@@ -313,3 +415,10 @@ class Program(Node):
     def pattern_queries(self) -> tuple[NamedQuery, ...]:
         """The PATTERN queries, in order."""
         return tuple(named for named in self.queries if isinstance(named.query, Match))
+
+
+def streams_read(program: Program, places: Iterable[int]) -> dict[str, Stream]:
+    """The streams that these queries read, and those of the queries that they read, by name."""
+    queries = (program.queries[place].query for place in program.needed(places))
+    read = (table for query in queries for stream in query.streams for table in stream.tables)
+    return {stream.name: stream for stream in read if stream.producer is None}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.ir.expressions import Expr
 from neelc.ir.node import Node
 from neelc.ir.patterns import Window
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 
@@ -65,6 +66,21 @@ class RowAnchor(RowPattern):
     """`^` or `$`: the partition's first or last row."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class RowConjunction(RowPattern):
+    """`(a, b)` in JEPC's patterns: one event that emits all of these symbols, and none of the negated."""
+
+    parts: tuple[RowPattern, ...]
+
+
+@dataclass(frozen=True)
+class RowNegation(RowPattern):
+    """`!a` in JEPC's patterns: where symbols follow each other directly, an event that does not emit the
+    symbol; where they follow eventually, no event that emits it stands between its neighbours."""
+
+    part: RowPattern
 
 
 @dataclass(frozen=True)
@@ -139,14 +155,26 @@ class MatchRecognize(Node):
 
 
 @dataclass(frozen=True)
+class Following(Node):
+    """How the symbols of JEPC's patterns follow each other (thesis, 15.2.4): directly; or `eventually`, with
+    any events between, and then at most `within` after the one before."""
+
+    eventually: bool = False
+    within: Window | None = None
+
+
+@dataclass(frozen=True)
 class MatchSequential(Node):
-    """JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL."""
+    """JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL. `following` is None when not said; `streams` are those that it
+    reads besides the one that it stands at: `FromStream`s."""
 
     pattern: RowPattern
     definitions: tuple[Definition, ...] = ()
     partition_by: tuple[Expr, ...] = ()
     measures: tuple[Output, ...] = ()
     within: Window | None = None
+    following: Following | None = None
+    streams: tuple[Node, ...] = ()
 
 
 # TPStream's temporal patterns: relations between the time intervals of symbols.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from neelc.ir.node import Node
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.row_patterns import MatchRecognize, MatchSequential, MatchTemporal, Output, SortItem
 from neelc.ir.types import DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 # What is said about the events of a stream: `WITH STATS (...)`, a file of statistics, Parquet footers.
@@ -81,16 +82,20 @@ class Property(Node):
 
 @dataclass(frozen=True)
 class Timestamp(Node):
-    """`TIMESTAMP BY start [FORMAT 'pattern'] [UNIT unit]`, or `TIMESTAMP BETWEEN start AND latest` for
-    imprecise times.
+    """`TIMESTAMP BY start [FORMAT 'pattern'] [THEN BY columns] [UNIT unit]`, or `TIMESTAMP BETWEEN start AND
+    latest` for imprecise times, with `WEIGHT weight` or `DISTRIBUTION distribution`, if any.
 
-    `unit` is singular and upper case; `format` is how a text is written that stands for a time.
+    `unit` is singular and upper case; `format` is how a text is written that stands for a time; `then_by` are
+    the columns that order events of the same time.
     """
 
     start: str
     latest: str | None = None
     unit: str | None = None
     format: str | None = None
+    then_by: tuple[str, ...] = ()
+    weight: str | None = None
+    distribution: str | None = None
     unit_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -211,11 +216,46 @@ class Return(Node):
     collapsed_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
+class SkipPlace(StrEnum):
+    """From where on the next match may start: `AFTER MATCH SKIP ...`."""
+
+    PAST_LAST = "PAST LAST EVENT"
+    NEXT = "TO NEXT EVENT"
+    FIRST = "TO FIRST"
+    LAST = "TO LAST"
+
+
+@dataclass(frozen=True)
+class MatchSkip(Node):
+    """`AFTER MATCH SKIP place [variable]`: FIRST and LAST are events of a variable; the others have none."""
+
+    place: SkipPlace
+    variable: str | None = None
+
+
+@dataclass(frozen=True)
+class KeptMatches(Node):
+    """Which matches are kept: `ONE MATCH PER variables`, `AFTER MATCH SKIP ...`, `SUPPRESS window`. Each is
+    applied to what the one before it leaves, in this order.
+
+    Bound, `partition` are the attributes whose values keep matches apart, none: all are looked at together;
+    and `order` are the variables of a match in the order in which they are declared.
+    """
+
+    one_per: tuple[str, ...] = ()
+    skip: MatchSkip | None = None
+    suppress: Window | None = None
+    partition: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class PatternQuery(ScriptQuery):
     """`PATTERN pattern [FROM ...] [WHERE ...] ...`; `strategy` is None when not said.
 
-    `partial` is WITH PARTIAL MATCHES: how far each start came.
+    `partial` is WITH PARTIAL MATCHES: how far each start came. `among` are the types of `STRICT CONTIGUITY
+    AMONG (...)`. `kept` says which matches count, all if None. `complete` is WHEN COMPLETE: no match rests on
+    an absence that the data end before. `order_by` and `limit` are about the rows of the result.
     """
 
     pattern: Pattern
@@ -227,8 +267,15 @@ class PatternQuery(ScriptQuery):
     confidence: Confidence | None = None
     returns: Return | None = None
     partial: bool = False
+    among: tuple[str, ...] = ()
+    kept: KeptMatches | None = None
+    complete: bool = False
+    order_by: tuple[SortItem, ...] = ()
+    limit: int | None = None
     strategy_keyword: Span | None = field(default=None, compare=False, repr=False)
     partial_keyword: Span | None = field(default=None, compare=False, repr=False)
+    complete_clause: Span | None = field(default=None, compare=False, repr=False)
+    limit_clause: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neelc.ir.node import Node
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ INT = SimpleType("INT")
 BIGINT = SimpleType("BIGINT")
 FLOAT = SimpleType("FLOAT")
 DOUBLE = SimpleType("DOUBLE")
+WHOLE_NUMBERS = (TINYINT, SMALLINT, INT, BIGINT)
 STRING = SimpleType("STRING")
 BINARY = SimpleType("BINARY")
 
@@ -81,6 +81,9 @@ TIMESTAMP = SimpleType("TIMESTAMP")
 TIMESTAMP_NTZ = SimpleType("TIMESTAMP_NTZ")
 DAY_INTERVAL = SimpleType("INTERVAL DAY TO SECOND")
 YEAR_INTERVAL = SimpleType("INTERVAL YEAR TO MONTH")
+
+VARIANT = SimpleType("VARIANT")
+"""Of the key and the columns in the table of many rules. No expression of a query has this type."""
 
 SIMPLE_TYPES = {
     t.name: t
@@ -124,3 +127,17 @@ LENGTHS = {
 
 TIME_UNITS = (*reversed(LENGTHS), "MONTH", "QUARTER", "YEAR")
 """All units, the shortest first."""
+
+
+def is_orderable(type: DataType) -> bool:
+    """Whether values of the type can be compared: all but maps, and what holds maps.
+
+    >>> is_orderable(Array(INT)), is_orderable(Array(Map(INT, INT)))
+    (True, False)
+    """
+    match type:
+        case Array(element):
+            return is_orderable(element)
+        case Struct(fields):
+            return all(is_orderable(field.type) for field in fields)
+    return not isinstance(type, Map)

@@ -8,17 +8,24 @@ from dataclasses import replace
 
 from neelc.errors import Hint, write
 from neelc.ir.expressions import (
+    BY_ORDER,
+    BY_VALUE,
     Aggregate,
     Attribute,
+    Between,
     Binary,
     Call,
     Case,
     CaseBranch,
     Cast,
+    Conjunction,
     EventTime,
     Expr,
     Field,
     FilteredCall,
+    Interval,
+    IntervalPart,
+    IsNull,
     Literal,
     Star,
 )
@@ -26,10 +33,16 @@ from neelc.ir.names import bare, written
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
+    DATE,
+    DAY_INTERVAL,
     DOUBLE,
     INT,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
     VOID,
+    YEAR_INTERVAL,
     Array,
     DataType,
     Decimal,
@@ -37,18 +50,24 @@ from neelc.ir.types import (
     SimpleType,
     Struct,
     StructField,
+    is_orderable,
 )
+from neelc.runtime.values.times import MICROSECONDS
 from neelc.scalar import decimals
 from neelc.scalar.operators import (
     INTEGERS,
     Report,
     Typed,
+    binary,
     cast,
     common,
-    is_orderable,
+    common_of,
+    is_nested,
+    is_number,
     literal_integer,
     numbers,
     shared_type,
+    tightest,
     wrong,
 )
 from neelc.scalar.signatures import (
@@ -58,10 +77,11 @@ from neelc.scalar.signatures import (
     ROW_AGGREGATE_SIGNATURES,
     SCALAR_SIGNATURES,
     SHARED,
+    WRITTEN,
     Signature,
     result_type,
 )
-from neelc.scalar.type_of import INTERVALS, binary_type
+from neelc.scalar.type_of import DATETIMES, INTERVALS, binary_type
 from neelc.source import Span
 
 # Functions whose types no line of the table can say.
@@ -105,6 +125,69 @@ def array_contains(node: Call, arguments: tuple[Typed, ...], report: Report) -> 
     return replace(node, arguments=typed, type=BOOLEAN), BOOLEAN
 
 
+def array_and_value(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """An array, perhaps a place in it, and a value that is, or becomes, one of its elements."""
+    (array, type), *places, value = arguments
+    if not isinstance(type, Array):
+        message = f"argument 1 of `{node.name}` must be an array, not {type}"
+        return _report(node, message, array, report)
+    shared = tightest((type.element, value[1]))
+    compares = node.name in ("array_position", "array_remove")
+    if shared is None or (compares and not is_orderable(shared)):
+        return _report(node, f"an array of {type.element} cannot contain {value[1]}", value[0], report)
+    numbers = [KINDS["INT"](kind) for _, kind in places]
+    if None in numbers:
+        return _report(
+            node, f"a place in an array must be a number, not {places[0][1]}", places[0][0], report
+        )
+    middle = tuple(cast(one, INT) for one in places)
+    result = BIGINT if node.name == "array_position" else Array(shared)
+    typed = (cast((array, type), Array(shared)), *middle, cast(value, shared))
+    return replace(node, arguments=typed, type=result), result
+
+
+def mapping(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """map: keys and values in turn."""
+    if len(arguments) % 2:
+        report("NEEL2105", "`map` takes keys and values in turn", node.span, "map('x', 1, 'y', 2)")
+        return wrong(node)
+    shared = []
+    for part, what in ((arguments[::2], "keys"), (arguments[1::2], "values")):
+        type = common_of(kind for _, kind in part)
+        if type is not None and what == "keys" and is_nested(type):
+            return _report(node, f"a map has no keys of type {type}", part[0][0], report)
+        if type is None:
+            names = ", ".join(dict.fromkeys(str(kind) for _, kind in part))
+            return _report(node, f"the {what} of `map` have no type in common: {names}", part[0][0], report)
+        shared.append(type)
+    typed = tuple(cast(one, shared[place % 2]) for place, one in enumerate(arguments))
+    found = Map(*shared)
+    return replace(node, arguments=typed, type=found), found
+
+
+def map_from_arrays(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    for (array, type), what in zip(arguments, ("keys", "values"), strict=True):
+        if not isinstance(type, Array) or (what == "keys" and is_nested(type.element)):
+            return _report(
+                node, f"the {what} of `map_from_arrays` must be an array, not {type}", array, report
+            )
+    (keys, of), (values, to) = arguments
+    assert isinstance(of, Array) and isinstance(to, Array)
+    found = Map(of.element, to.element)
+    return replace(node, arguments=(keys, values), type=found), found
+
+
+def map_contains_key(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    (map, type), key = arguments
+    if not isinstance(type, Map):
+        return _report(node, f"argument 1 of `map_contains_key` must be a map, not {type}", map, report)
+    shared = None if key[1] == VOID else common(type.key, key[1], strings=False)
+    if shared is None:
+        return _report(node, f"the keys of this map are {type.key}, not {key[1]}", key[0], report)
+    typed = (cast((map, type), Map(shared, type.value)), cast(key, shared))
+    return replace(node, arguments=typed, type=BOOLEAN), BOOLEAN
+
+
 def element_at(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     """An array's element, counted from 1, or a map's value."""
     (collection, type), key = arguments
@@ -126,6 +209,119 @@ def element_at(node: Call, arguments: tuple[Typed, ...], report: Report) -> Type
 def _report(node: Call, message: str, place: Expr, report: Report) -> Typed:
     report("NEEL2106", message, place.span or node.span, None)
     return wrong(node)
+
+
+def bit_get(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """Read as `x >> place & 1`, of a place that the type has: how many it has is known only here."""
+    fitted = fit(SCALAR_SIGNATURES[node.name], arguments, node.span, report)
+    if fitted is None:
+        return wrong(node)
+    (value, place), bound = fitted
+    bits = 8 << INTEGERS.index(bound["integer"])
+    wide = cast((value, bound["integer"]), BIGINT)
+    shifted = Call("shiftright", (wide, place), type=BIGINT, span=node.span)
+    bit = Cast(Binary("&", shifted, Literal(1, BIGINT)), TINYINT, implicit=True)
+    inside = Between(place, Literal(0, INT), Literal(bits - 1, INT))
+    return Case(None, (CaseBranch(inside, bit),), None, span=node.span), TINYINT
+
+
+def read_by_pattern(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """to_date, to_timestamp, unix_timestamp and their kin: a text, by a pattern; a time stays what it is."""
+    target = {"to_date": DATE, "to_timestamp_ntz": TIMESTAMP_NTZ}.get(node.name, TIMESTAMP)
+    value, *pattern = arguments
+    counts = is_number(value[1]) and not pattern and target == TIMESTAMP
+    if value[1] not in (*DATETIMES, STRING, VOID) and not counts:
+        message = f"argument 1 of `{node.name}` must be STRING, DATE or TIMESTAMP, not {value[1]}"
+        return _report(node, message, value[0], report)
+    if pattern:
+        problem = _not_written("pattern", pattern[0][0])
+        if problem is not None:
+            message = f"argument 2 of `{node.name}` must be {problem[0]}"
+            report("NEEL2106", message, pattern[0][0].span or node.span, problem[1])
+            return wrong(node)
+    if pattern and value[1] == STRING:
+        name = "to_timestamp_ntz" if target == TIMESTAMP_NTZ else "try_to_timestamp"
+        type = TIMESTAMP_NTZ if target == TIMESTAMP_NTZ else TIMESTAMP
+        read: Expr = Call(name, (value[0], pattern[0][0]), type=type, span=node.span)
+        value = read, type
+    if node.name != "unix_timestamp":
+        return cast(value, target), target
+    # A TIMESTAMP_NTZ stays one: it is counted as if it were in UTC.
+    found = value[0] if value[1] in DATETIMES else cast(value, target)
+    return Call(node.name, (found,), type=BIGINT, span=node.span), BIGINT
+
+
+def read_time(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """Functions that take a pattern, or none and are functions of a time."""
+    if len(arguments) > 1 or node.name in ("to_timestamp_ntz", "try_to_timestamp"):
+        return read_by_pattern(node, arguments, report)
+    signature = SCALAR_SIGNATURES[node.name]
+    fitted = fit(signature, arguments, node.span, report)
+    if fitted is None:
+        return wrong(node)
+    type = result_type(signature.result, fitted[1])
+    return replace(node, arguments=fitted[0], type=type), type
+
+
+def with_unit(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """timestampadd, which is a sum, and timestampdiff: of two local times, or else of two instants."""
+    (unit, _), *others = arguments
+    problem = _not_written("unit", unit)
+    if problem is not None or not isinstance(unit, Literal):
+        message = f"argument 1 of `{node.name}` must be {problem[0] if problem else 'a unit'}"
+        return _report(node, message, unit, report)
+    moments = others[1:] if node.name == "timestampadd" else others
+    for moment, type in moments:
+        if type not in (*DATETIMES, STRING, VOID):
+            return _report(node, f"`{node.name}` takes a DATE or a TIMESTAMP, not {type}", moment, report)
+    target = TIMESTAMP_NTZ if all(type == TIMESTAMP_NTZ for _, type in moments) else TIMESTAMP
+    if node.name == "timestampdiff":
+        typed = (unit, *(cast(one, target) for one in moments))
+        return replace(node, arguments=typed, type=BIGINT), BIGINT
+    if KINDS["BIGINT"](others[0][1]) is None:
+        message = f"argument 2 of `{node.name}` must be a number, not {others[0][1]}"
+        return _report(node, message, others[0][0], report)
+    if target == TIMESTAMP and str(unit.value).upper() in _SHORT:
+        return _elapsed(str(unit.value).upper(), others[0], moments[0], node, report)
+    count, word = _INTERVALS.get(str(unit.value).upper(), ("1", str(unit.value).upper()))
+    step = (
+        Interval((IntervalPart(count, word),)),
+        YEAR_INTERVAL if word in ("MONTH", "YEAR") else DAY_INTERVAL,
+    )
+    number = cast(others[0], BIGINT), BIGINT
+    span = binary(Binary("*", number[0], step[0], span=node.span), number, step, report)
+    start = cast(moments[0], target), target
+    return binary(Binary("+", start[0], span[0], span=node.span), start, span, report)
+
+
+_SHORT = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+
+
+def _elapsed(unit: str, number: Typed, moment: Typed, node: Call, report: Report) -> Typed:
+    """So much time after an instant, whatever the clock shows: days of an interval are days of the clock."""
+    length = Literal(MICROSECONDS[unit], BIGINT)
+    count = cast(number, BIGINT)
+    passed = binary(Binary("*", count, length, span=node.span), (count, BIGINT), (length, BIGINT), report)
+    since = Call("unix_micros", (cast(moment, TIMESTAMP),), type=BIGINT, span=node.span)
+    micros = binary(Binary("+", since, passed[0], span=node.span), (since, BIGINT), passed, report)
+    return Call("timestamp_micros", (micros[0],), type=TIMESTAMP, span=node.span), TIMESTAMP
+
+
+_INTERVALS = {"QUARTER": ("3", "MONTH"), "DAYOFYEAR": ("1", "DAY")}
+
+
+def convert_timezone(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """The zones, and a local time."""
+    *zones, local = arguments
+    target = KINDS["local"](local[1])
+    if target is None:
+        message = f"the last argument of `{node.name}` must be {NAMES['local']}, not {local[1]}"
+        return _report(node, message, local[0], report)
+    for zone, type in zones:
+        if KINDS["STRING"](type) is None:
+            return _report(node, f"a zone of `{node.name}` must be STRING, not {type}", zone, report)
+    typed = (*(cast(zone, STRING) for zone in zones), cast(local, target))
+    return replace(node, arguments=typed, type=TIMESTAMP_NTZ), TIMESTAMP_NTZ
 
 
 def named_struct(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
@@ -171,13 +367,31 @@ def _name(expression: Expr, place: int) -> str:
 
 
 SPECIAL: dict[str, Callable[[Call, tuple[Typed, ...], Report], Typed]] = {
+    "array_append": array_and_value,
     "array_contains": array_contains,
+    "array_insert": array_and_value,
+    "array_position": array_and_value,
+    "array_prepend": array_and_value,
+    "array_remove": array_and_value,
+    "bit_get": bit_get,
+    "convert_timezone": convert_timezone,
     "element_at": element_at,
+    "getbit": bit_get,
+    "map": mapping,
+    "map_contains_key": map_contains_key,
+    "map_from_arrays": map_from_arrays,
     "mod": remainder,
     "named_struct": named_struct,
     "nullif": nullif,
     "pmod": remainder,
     "struct": struct,
+    "timestampadd": with_unit,
+    "timestampdiff": with_unit,
+    "to_date": read_time,
+    "to_timestamp": read_time,
+    "to_timestamp_ntz": read_time,
+    "try_to_timestamp": read_time,
+    "unix_timestamp": read_time,
 }
 
 
@@ -288,6 +502,34 @@ def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: R
     return Aggregate(name, expression, type, distinct, span=node.span), type
 
 
+def paired(name: str, arguments: tuple[Typed, ...], node: Expr, report: Report) -> Typed:
+    """An aggregate of two arguments, as one of pairs; there is none where one of the two is NULL."""
+    signature = AGGREGATE_SIGNATURES[name]
+    fitted = fit(signature, arguments, node.span, report)
+    if fitted is None:
+        return wrong(node)
+    expressions, bound = fitted
+    type = result_type(signature.result, bound)
+    return Aggregate(name, pair_of(*expressions), type, span=node.span), type
+
+
+def pair_of(one: Expr, other: Expr) -> Expr:
+    """Two DOUBLEs as a struct; NULL if one of them is NULL."""
+    fields = (Literal(BY_VALUE, STRING), one, Literal(BY_ORDER, STRING), other)
+    type = Struct((StructField(BY_VALUE, DOUBLE), StructField(BY_ORDER, DOUBLE)))
+    pair = Call("named_struct", fields, type=type)
+    known = Conjunction((IsNull(one, negated=True), IsNull(other, negated=True)))
+    return Case(None, (CaseBranch(known, pair),), None)
+
+
+def parts_of_pair(argument: Expr) -> tuple[Expr, Expr]:
+    """The two arguments that `pair_of` has put together."""
+    match argument:
+        case Case(None, (CaseBranch(_, Call("named_struct", (_, one, _, other))),), None):
+            return one, other
+    raise AssertionError(argument)
+
+
 def suggestion(name: str, registered: Sequence[str] = ()) -> Hint | None:
     """
     >>> suggestion("substing").words, suggestion("spred", ["Spread"]).words
@@ -320,9 +562,16 @@ def fit(
             message = f"{place} of `{signature.name}` must be {NAMES.get(kind, kind)}, not {type}"
             report("NEEL2106", message, expression.span or span, f"its form is {signature.text}")
             return None
+        problem = _not_written(kind, expression)
+        if problem is not None:
+            message = f"argument {position} of `{signature.name}` must be {problem[0]}"
+            report("NEEL2106", message, expression.span or span, problem[1])
+            return None
         if kind == "places" and literal_integer(expression) is None:
             message = f"argument {position} of `{signature.name}` must be written as a number"
-            report("NEEL2106", message, expression.span or span, "for example round(x, 2)")
+            form = f"its form is {signature.text}"
+            hint = form if signature.name == "conv" else f"for example {signature.name}(x, 2)"
+            report("NEEL2106", message, expression.span or span, hint)
             return None
         targets.append(target)
     bound = dict(zip(kinds, targets, strict=True))
@@ -333,6 +582,17 @@ def fit(
         bound[kind] = shared
     finals = [bound[kind] if kind in SHARED else target for kind, target in zip(kinds, targets, strict=True)]
     return tuple(cast(argument, final) for argument, final in zip(arguments, finals, strict=True)), bound
+
+
+def _not_written(kind: str, argument: Expr) -> tuple[str, str] | None:
+    """What an argument must be that is not, and a hint, where a kind must be written down."""
+    if kind not in WRITTEN:
+        return None
+    wrong_with, example = WRITTEN[kind]
+    if not isinstance(argument, Literal) or (argument.value is None and kind != "mark"):
+        return "written as a string", example
+    problem = wrong_with(argument.value)
+    return None if problem is None else (problem, example)
 
 
 def _shared(signature: Signature, kind: str, kinds: Sequence[str], targets: Sequence[DataType],
@@ -346,7 +606,11 @@ def _shared(signature: Signature, kind: str, kinds: Sequence[str], targets: Sequ
 
 
 def _places(arguments: tuple[Expr, ...]) -> int:
-    return (literal_integer(arguments[1]) or 0) if len(arguments) > 1 else 0
+    """They are written as a number, which may have been cast to INT."""
+    if len(arguments) < 2:
+        return 0
+    written = arguments[1].operand if isinstance(arguments[1], Cast) else arguments[1]
+    return literal_integer(written) or 0
 
 
 def _rounded(types: Sequence[DataType], arguments: tuple[Expr, ...]) -> DataType:
@@ -375,10 +639,43 @@ def _average(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
     return types[0] if types[0] in INTERVALS else DOUBLE
 
 
+def _element(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    (type,) = types
+    return type.element if isinstance(type, Array) else VOID
+
+
+def _keys(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    (type,) = types
+    return Array(type.key) if isinstance(type, Map) else VOID
+
+
+def _values(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    (type,) = types
+    return Array(type.value) if isinstance(type, Map) else VOID
+
+
+def _entries(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    (type,) = types
+    assert isinstance(type, Map)
+    return Array(Struct((StructField("key", type.key), StructField("value", type.value))))
+
+
+def _mapping(types: Sequence[DataType], _: tuple[Expr, ...]) -> DataType:
+    (type,) = types
+    assert isinstance(type, Array) and isinstance(type.element, Struct)
+    key, value = type.element.fields
+    return Map(key.type, value.type)
+
+
 # Results that depend on more than the name of a kind; each is given the type of the first argument.
 RESULTS: dict[str, Callable[[Sequence[DataType], tuple[Expr, ...]], DataType]] = {
     "average": _average,
     "ceiling": _ceiling,
+    "element": _element,
+    "entries": _entries,
+    "keys": _keys,
+    "mapping": _mapping,
     "rounded": _rounded,
     "sum": _sum,
+    "values": _values,
 }

@@ -26,7 +26,7 @@ from neelc.ir.expressions import (
     Unary,
 )
 from neelc.ir.names import same
-from neelc.ir.node import Node
+from neelc.ir.node import Node, walk
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -50,6 +50,7 @@ from neelc.ir.types import (
     SimpleType,
     Struct,
     StructField,
+    is_orderable,
 )
 from neelc.scalar import decimals
 from neelc.scalar.intervals import is_whole_days
@@ -68,20 +69,6 @@ def is_number(type: DataType) -> bool:
 
 def is_nested(type: DataType) -> bool:
     return isinstance(type, Array | Map | Struct)
-
-
-def is_orderable(type: DataType) -> bool:
-    """Whether values of the type can be compared: all but maps, and what holds maps.
-
-    >>> is_orderable(Array(INT)), is_orderable(Array(Map(INT, INT)))
-    (True, False)
-    """
-    match type:
-        case Array(element):
-            return is_orderable(element)
-        case Struct(fields):
-            return all(is_orderable(field.type) for field in fields)
-    return not isinstance(type, Map)
 
 
 def cast_to(expression: Expr, source: DataType, target: DataType) -> Expr:
@@ -159,6 +146,18 @@ def common_of(types: Iterable[DataType], strings: bool = True) -> DataType | Non
         if found is not None:
             found = common(found, type, strings)
     return found
+
+
+def tightest(types: Iterable[DataType]) -> DataType | None:
+    """The common type of elements that Spark puts into one array: no DECIMAL stands beside another number.
+
+    >>> tightest([INT, BIGINT]), tightest([INT, Decimal(5, 2)])
+    (SimpleType(name='BIGINT'), None)
+    """
+    given = [type for type in types if type != VOID]
+    if any(isinstance(part, Decimal) for type in given for part in walk(type)) and len(set(given)) > 1:
+        return None
+    return common_of(given, strings=False)
 
 
 def can_cast(source: DataType, target: DataType) -> bool:

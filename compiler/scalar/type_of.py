@@ -164,7 +164,10 @@ def extract_type(field: str, operand: DataType) -> DataType:
 # What depends on the time zone of the session, which is known only where a query runs.
 
 _CLOCKS = (DATE, STRING, TIMESTAMP_NTZ)
-_CALLS = frozenset({"date_trunc", "hour", "minute", "second", "unix_timestamp"})
+_CALLS = frozenset(
+    """convert_timezone date_format date_trunc hour make_timestamp make_timestamp_ltz minute months_between
+    second timestampdiff try_make_timestamp try_make_timestamp_ltz try_to_timestamp unix_timestamp""".split()
+)
 
 
 def is_zoned(expression: Node) -> bool:

@@ -29,10 +29,11 @@ from neelc.ir.types import (
 )
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
-from neelc.scalar.functions import aggregated, called, is_aggregate
+from neelc.scalar.functions import aggregated, called, is_aggregate, paired
 from neelc.scalar.intervals import counts_months, interval_value
 from neelc.scalar.operators import INTEGERS, Report, Typed, binary, can_cast, cast, common, unary, wrong
-from neelc.scalar.signatures import AGGREGATE_SIGNATURES
+from neelc.scalar.rewritten import rewritten
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, SCALAR_SIGNATURES
 from neelc.scalar.type_of import (
     DATETIMES,
     FIELDS,
@@ -110,7 +111,7 @@ def aggregate(
     """A call of an aggregate, as an `Aggregate`; `inside` says that it is part of another's argument."""
     if isinstance(node, Aggregate | Call) and node.function is not None:
         return _registered(node, arguments, report, typed)
-    name = name.lower()
+    name = READ_AS.get(name.lower(), name.lower())
     if name == "count" and (not arguments or isinstance(arguments[0], Star)) and len(arguments) < 2:
         if distinct:
             message = "DISTINCT is for aggregates of values; `count` of all has none"
@@ -123,15 +124,21 @@ def aggregate(
         message = f"DISTINCT is for aggregates of values; `{name}` takes one element"
         report("NEEL2109", message, node.span, "leave it out")
         return wrong(node)
-    if len(arguments) != 1:
-        form = f"its form is {AGGREGATE_SIGNATURES[name].text}"
-        report("NEEL2105", f"`{name}` takes 1 argument, not {len(arguments)}", node.span, form)
+    signature = AGGREGATE_SIGNATURES[name]
+    if not signature.accepts(len(arguments)):
+        message = f"`{name}` takes {signature.count_text()}, not {len(arguments)}"
+        report("NEEL2105", message, node.span, f"its form is {signature.text}")
         return wrong(node)
-    found = tuple(dict.fromkeys(lists(arguments[0])))
-    argument = typed(arguments[0], report)
+    found = tuple(dict.fromkeys(one for argument in arguments for one in lists(argument)))
+    typed_arguments = tuple(typed(argument, report) for argument in arguments)
     if not (_stands_alone(name, found, inside, node, report) and _is_one_list(found, node, report)):
         return wrong(node)
-    return aggregated(name, argument, node, distinct, report)
+    if len(arguments) > 1 and distinct:
+        report("NEEL2109", f"DISTINCT is for aggregates of one value; `{name}` takes two", node.span, None)
+        return wrong(node)
+    if len(arguments) > 1:
+        return paired(name, typed_arguments, node, report)
+    return aggregated(name, typed_arguments[0], node, distinct, report)
 
 
 def _registered(
@@ -231,6 +238,8 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
         case e.Call(name, arguments, distinct) if is_aggregate(node):
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
+        case e.Call() if (other := _read_as(node)) is not None:
+            return check(other)
         case e.Call(_, arguments):
             return called(node, tuple(check(argument) for argument in arguments), report)
         case e.Cast(operand, type):
@@ -255,6 +264,13 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.Name() | e.MemberAccess() | e.Subscript() | e.Slice() | e.Parameter():
             return wrong(node)  # who resolves names has reported it
     return _condition(node, report, inside)
+
+
+def _read_as(node: Call) -> Expr | None:
+    """The expression that a call stands for; None if it is a function of its own, or its arguments are too
+    few or too many."""
+    signature = SCALAR_SIGNATURES.get(node.name.lower())
+    return rewritten(node) if signature is not None and signature.accepts(len(node.arguments)) else None
 
 
 def _inside_aggregate(node: e.Expr, report: Report) -> Typed:

@@ -9,7 +9,7 @@ gap costs one, and so does each result, which must be compared with those of oth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod
 
@@ -21,6 +21,7 @@ from neelc.ir.program import Match
 from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.selectivity import truth
 from neelc.pattern.cost.setting import CostSetting
+from neelc.runtime.late_dataclass import dataclass
 from neelc.sharing.expressions import Constraint, Expression, ExpressionSlice, SequenceComponent
 
 IN_ORDER = 0.5

@@ -7,7 +7,7 @@ with something that must or must not lie in the gaps between them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from neelc.ir.patterns import (
 )
 from neelc.ir.program import Match, Member
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from neelc.ir.patterns import Repeat
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.sharing.cost import BuildCost, CostModel, MarkingCost, building_of
 from neelc.sharing.expressions import Expression, ExpressionSlice
 

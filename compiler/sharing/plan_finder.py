@@ -11,11 +11,12 @@ somewhere else: from the best plan so far with a few of its groups dissolved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.sharing.operators import APART, Members, Workload
 
 # The graph of sharing opportunities: which expressions can share something, and what that saves.

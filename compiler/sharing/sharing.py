@@ -43,11 +43,11 @@ is left", an expression with two negations would pass with one of them, and one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
+from neelc.runtime.late_dataclass import dataclass
 from neelc.sharing.cost import CostModel, model_of
 from neelc.sharing.expressions import Constraint, Expression, expressions
 from neelc.sharing.operators import MARKING, SINGLE, GroupPrice, Members, Workload

@@ -449,6 +449,9 @@ def _called(name: str, arguments: Any, span: Span) -> e.Expr:
         if arguments.DISTINCT():
             fail("NEEL1001", "EXTRACT has no DISTINCT", arguments.DISTINCT(), "leave it out")
         return e.Extract(given[0].parts[0].upper(), given[1], span=span)
+    if bare(name).lower() in e.WITH_UNITS and given and isinstance(given[0], e.Name):
+        (word, *_), place = given[0].parts, given[0].span
+        given = (e.Literal(bare(word).upper(), types.STRING, span=place), *given[1:])
     if arguments.STAR():
         given = (e.Star(span=span_of(arguments.STAR())),)
     return e.Call(name, given, arguments.DISTINCT() is not None, span=span)

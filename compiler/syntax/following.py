@@ -8,7 +8,6 @@ decision is taken: all states of the grammar's network that the tokens can lead 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from antlr4 import PredictionMode
@@ -18,6 +17,7 @@ from antlr4.error.Errors import ParseCancellationException
 
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.script import Statement
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax import statements
 from neelc.syntax.mistakes import SyntaxProblem, is_word, spelling
 from neelc.syntax.parser import attempt, limit_problem, stray_tokens, tokens_of
@@ -38,9 +38,9 @@ def following(text: str) -> Continuations:
     """What can follow a text that begins a statement; nothing if no statement begins so.
 
     >>> following("CREATE ").words
-    ('HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE')
-    >>> following("PATTERN A a WITHIN 5 SECONDS ").words
-    ('AS', 'FROM', 'PARTITION', 'RETURN', 'USING', 'WHERE', 'WITH', 'WITHIN')
+    ('FUNCTION', 'HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE')
+    >>> following("PATTERN A a WITHIN 5 SECONDS ").words[:8]
+    ('AFTER', 'AS', 'FROM', 'LIMIT', 'ONE', 'ORDER', 'PARTITION', 'RETURN')
     >>> following("PATTERN SEQ(A a, ").names == {"patternAtom", "primary"}
     True
     """

@@ -7,12 +7,12 @@ as it is written: the syntax tree has no place for them, and a guess might move 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.ir.script import Script, Statement
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax.host import host_statements
 from neelc.syntax.parser import tokens_of

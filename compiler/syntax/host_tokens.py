@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir.names import bare
 from neelc.ir.script import HostClause, WithClause, WithDefinition
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 WORD, QUOTED, STRING, MARK, CLAUSE = "word", "quoted", "string", "mark", "clause"

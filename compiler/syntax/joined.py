@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from neelc.errors import Diagnostic, NeelError
 from neelc.files import CallError, read_source, script_files
 from neelc.ir.names import Identifier, bare, find, quote, same
-from neelc.ir.node import walk
+from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Program
 from neelc.ir.script import (
@@ -34,6 +34,7 @@ from neelc.ir.script import (
     Statement,
     UnreadStatement,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax import read
 from neelc.syntax.host_tokens import tokens
@@ -309,8 +310,8 @@ def _names_read(statement: Statement, concepts: Concepts) -> Iterator[str]:
             case PatternQuery(pattern, streams):
                 yield from streams
                 for part in walk(pattern):
-                    if isinstance(part, Event):
-                        members = _members(part.type, concepts)
+                    for name in _types_named(part):
+                        members = _members(name, concepts)
                         yield from members[1:] if streams else members
             case FromStream(name=name):
                 yield name
@@ -444,6 +445,15 @@ def _without_readers(rules: JoinedScript, script: Script, gone: dict[int, Statem
 
 def _missing(names: Iterable[str], absent: Sequence[str]) -> list[str]:
     return [name for name in names if find(name, absent) is not None]
+
+
+def _types_named(part: Node) -> Iterator[str]:
+    """The types that a part of a pattern may mean: `Any x` is read as a word before a part, too."""
+    match part:
+        case Event(name, variable, follow=word):
+            yield name
+            if variable is None and word is not None:
+                yield str(word.kind)
 
 
 def _place(statement: Statement, name: str) -> Span:

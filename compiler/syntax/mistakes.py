@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from antlr4 import Token
@@ -15,6 +14,7 @@ from neelc.errors import Diagnostic, Hint, diagnostic, write
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir.names import RESERVED, Identifier
 from neelc.ir.patterns import OPERATORS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 # What a person calls the place where the parser stopped.
@@ -125,7 +125,7 @@ def _name(context: Any) -> str:
 
 def is_word(kind: int) -> bool:
     """Whether the tokens of a kind are a word of the language."""
-    return bool(NeelParser.AFTER <= kind <= NeelParser.WITHIN)
+    return bool(NeelParser.AFTER <= kind <= NeelParser.WITHOUT)
 
 
 def spelling(kind: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from neelc.grammar.generated.NeelLexer import NeelLexer as L
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.grammar.spellings import spellings, words
 from neelc.ir.names import FREE_IN_ROWS, RESERVED, Identifier
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 from neelc.syntax.mistakes import (
     SyntaxProblem,

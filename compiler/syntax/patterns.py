@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 from neelc.errors import write
 from neelc.grammar.generated.NeelParser import NeelParser
@@ -17,7 +16,7 @@ from neelc.ir import row_patterns as t
 from neelc.ir.expressions import Conjunction, Expr, Parameter, Star
 from neelc.ir.names import is_quoted, variable
 from neelc.ir.patterns import Window
-from neelc.ir.script import Matcher
+from neelc.ir.script import FromStream, Matcher
 from neelc.source import Span
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
@@ -56,8 +55,28 @@ def _part(context: Any) -> p.Pattern:
         case NeelParser.ExistsPartContext():
             names = tuple(map(identifier, context.name()))
             return p.Exists(names, _part(context.patternPart()), span=span_of(context))
+        case NeelParser.FollowingPartContext():
+            return _worded(context)
         case _:
             return _plain(context)
+
+
+def _worded(context: Any) -> p.Pattern:
+    """`NEXT B b`."""
+    part, word = _part(context.patternPart()), follow(context.follow())
+    if part.follow is not None:
+        message = f"this part has two words that say how it follows: {word} and {part.follow}"
+        fail("NEEL1004", message, context.follow(), "keep one of them")
+    return replace(part, follow=word, span=span_of(context))
+
+
+def follow(context: Any) -> p.FollowWord:
+    kind = p.FollowKind(context.getChild(0).getText().upper())
+    return p.FollowWord(kind, type_list(context.typeList()), span=span_of(context))
+
+
+def type_list(context: Any) -> tuple[str, ...]:
+    return tuple(map(identifier, context.name())) if context else ()
 
 
 def _plain(context: Any) -> p.Pattern:
@@ -69,6 +88,12 @@ def _plain(context: Any) -> p.Pattern:
     is_event = isinstance(atom, NeelParser.EventAtomContext)
     once = p.Event(identifier(atom.name()), name, span=span) if is_event else _composite(atom)
     if quantifier is None or quantifier.QUESTION():
+        if context.closureClause():
+            clause = context.closureClause(0)
+            word = clause.getChild(0).getText().upper()
+            fail(
+                "NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, "repeat it: B+ b[]"
+            )
         if is_list:
             once_or_more = write(f"{name}", ", or repeat the type: +, * or {n,m}")
             fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, once_or_more)
@@ -80,7 +105,28 @@ def _plain(context: Any) -> p.Pattern:
         fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, write(f"{name}[]"))
     least, most = bounds(quantifier)
     body = p.Event(identifier(atom.name()), span=span_of(atom)) if is_event else once
-    return p.Repeat(body, least, most, name, span=span)
+    return _with_clauses(p.Repeat(body, least, most, name, span=span), context.closureClause())
+
+
+def _with_clauses(closure: p.Repeat, clauses: list[Any]) -> p.Repeat:
+    """The closure with EACH, UNTIL and WITHOUT; there may be several of the last two."""
+    for clause in clauses:
+        match clause:
+            case NeelParser.EachFollowsContext():
+                if closure.each is not None:
+                    given_twice(clause)
+                closure = replace(closure, each=follow(clause.follow()))
+            case NeelParser.EachWithinContext():
+                if closure.each_within is not None:
+                    given_twice(clause)
+                closure = replace(closure, each_within=window(clause.window()))
+            case _:
+                reach = p.GapReach(clause.getChild(0).getText().upper())
+                inner = pattern_item(clause.patternItem())
+                found = conditions(clause.conditionList()) if clause.conditionList() else ()
+                gap = p.ClosureGap(_restricted(inner, found), reach, span=span_of(clause))
+                closure = replace(closure, gaps=(*closure.gaps, gap))
+    return closure
 
 
 def _refuse_text(item: Any) -> None:
@@ -343,7 +389,7 @@ def sort_item(context: Any) -> r.SortItem:
 
 def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]:
     """The shared clauses, and the one PATTERN clause."""
-    patterns = [c for c in clauses if c.sharedClause() is None]
+    patterns = [c for c in clauses if c.PATTERN()]
     if not patterns:
         fail("NEEL1001", f"{kind} needs a PATTERN clause", context.getChild(0))
     if len(patterns) > 1:
@@ -354,6 +400,11 @@ def _split(clauses: list[Any], context: Any, kind: str) -> tuple[list[Any], Any]
 def _sequential(context: Any) -> r.MatchSequential:
     clauses, clause = _split(context.sequentialClause(), context, "MATCH_RECOGNIZE_SEQUENTIAL")
     shared = SharedClauses(clauses)
+    using = [one for one in context.sequentialClause() if one.following()]
+    further = [one for one in context.sequentialClause() if one.FROM()]
+    for several in (using, further):
+        if len(several) > 1:
+            given_twice(several[1])
     symbols = tuple(d.name for d in shared.definitions)
     return r.MatchSequential(
         _pattern(clause.rowPattern(), symbols),
@@ -361,8 +412,31 @@ def _sequential(context: Any) -> r.MatchSequential:
         shared.partition_by,
         shared.measures,
         shared.within,
+        _following(using[0].following()) if using else None,
+        tuple(_further_stream(one) for one in further[0].furtherStream()) if further else (),
         span=span_of(context),
     )
+
+
+def _further_stream(context: Any) -> FromStream:
+    alias = identifier(context.alias().name()) if context.alias() else None
+    return FromStream(alias, name=identifier(context.name()), span=span_of(context))
+
+
+_FOLLOWING = {
+    "DIRECTLY FOLLOWED BY": r.Following(),
+    "EVENTUALLY FOLLOWED BY": r.Following(eventually=True),
+    "FOLLOWED BY WITHIN": r.Following(eventually=True),
+}
+
+
+def _following(context: Any) -> r.Following:
+    words = " ".join(child.getText().upper() for child in list(context.getChildren())[:3])
+    if words not in _FOLLOWING:
+        hint = "one of: DIRECTLY FOLLOWED BY; EVENTUALLY FOLLOWED BY; FOLLOWED BY WITHIN 5 SECONDS"
+        fail("NEEL1001", f"symbols cannot follow each other `{words}`", context, hint)
+    within = window(context.window()) if context.window() else None
+    return replace(_FOLLOWING[words], within=within, span=span_of(context))
 
 
 def _standard(context: Any) -> r.MatchRecognize:
@@ -435,48 +509,78 @@ def _pattern(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
 
 
 def _sequence(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
-    if symbols is not None:
-        for term, following in pairwise(context.rowTerm()):
-            _check_question_mark(term, following, symbols)
-    parts = [part for term in context.rowTerm() for part in _term(term, symbols)]
+    terms, parts = context.rowTerm(), []
+    is_before = False
+    for term, following in zip(terms, [*terms[1:], None], strict=True):
+        given_away = following is not None and symbols is not None and _is_before(term, following, symbols)
+        found = _term(term, symbols, without_mark=given_away)
+        if is_before or _mark_before(term):
+            found[0] = r.RowRepeat(found[0], 0, 1, span=span_of(term))
+        parts += found
+        is_before = given_away
     return parts[0] if len(parts) == 1 else r.RowSequence(tuple(parts), span=span_of(context))
 
 
-def _check_question_mark(term: Any, following: Any, symbols: tuple[str, ...]) -> None:
-    """The JEPC thesis writes `?` before what it makes optional (15.2.2, `A?BC` in Listing 15.11), and regular
-    expressions, which MATCH_RECOGNIZE has, after it. Only a `?` that touches what is before it, and not what
-    is after it, is read one way by everyone."""
-    quantifier = term.quantifier()
-    mark = quantifier and (term.QUESTION() or quantifier.QUESTION())
+def _mark_before(term: Any) -> Any:
+    """The `?` that a term begins with."""
+    first = term.getChild(0)
+    return first if first in term.QUESTION() else None
+
+
+def _mark_after(term: Any) -> Any:
+    """The `?` that a term ends with: one of a repetition, or the quantifier itself."""
+    last = term.getChild(term.getChildCount() - 1)
+    if last in term.QUESTION():
+        return last
+    return term.quantifier() and term.quantifier().QUESTION()
+
+
+def _is_before(term: Any, following: Any, symbols: tuple[str, ...]) -> bool:
+    """Whether the `?` after a term stands before the following one, and makes that optional.
+
+    The JEPC thesis writes `?` before what it makes optional (15.2.2, `A?BC` in Listing 15.11), and regular
+    expressions, which MATCH_RECOGNIZE has, after it. A `?` that touches one of its neighbours is that one's;
+    one that touches both or none is read in two ways by two people."""
+    mark = _mark_after(term)
     if not mark:
-        return
+        return False
     place = span_of(mark)
-    before = term.rowPrimary().stop if quantifier.QUESTION() else quantifier.stop
-    if span_of(before).end == place.start and place.end < span_of(following).start:
-        return
+    siblings = list(term.getChildren())
+    before = siblings[siblings.index(mark) - 1] if mark in siblings else term.rowPrimary()
+    touches_one = span_of(before).end == place.start
+    touches_other = place.end == span_of(following).start
+    if touches_one != touches_other:
+        return touches_other
     texts = [part.rowPrimary().getText() for part in (term, following)]
     one, other = (
         (packed_symbols(text, symbols) or [text])[n] for text, n in zip(texts, (-1, 0), strict=True)
     )
     message = f"`?` between `{one}` and `{other}` might make either of them optional"
-    hint = (
-        f"leave a space after it: `{one}? {other}` makes `{one}` optional, `{one} {other}?` makes `{other}`"
-    )
+    ways = f"`{one}? {other}` makes `{one}` optional, `{one} ?{other}` makes `{other}`"
+    hint = f"leave a space on one side: {ways}"
     fail("NEEL3080", message, mark, hint)
 
 
-def _term(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
-    """One part, or several when symbols stand packed: the quantifier of `ab*` is the last one's."""
+def _term(context: Any, symbols: tuple[str, ...] | None, without_mark: bool) -> list[r.RowPattern]:
+    """One part, or several when symbols stand packed: the quantifier of `ab*` is the last one's. With
+    `without_mark`, the `?` at the end belongs to what follows."""
+    if symbols is None and _mark_before(context):
+        _only_sequential("a `?` before what it makes optional", _mark_before(context))
     parts = _primary(context.rowPrimary(), symbols)
-    if context.quantifier() is None:
+    quantifier, mark = context.quantifier(), _mark_after(context)
+    if quantifier is None or (without_mark and mark == quantifier.QUESTION()):
         return parts
-    least, most = bounds(context.quantifier())
+    least, most = bounds(quantifier)
     # `{0}` takes no row. JEPC's patterns have events, or they are none.
     if most is not None and (most < least or (most == 0 and symbols is not None)):
         hint = write(f"{{{most},{least}}}") if most else None
-        fail("NEEL1005", f"`{context.quantifier().getText()}` can never match", context.quantifier(), hint)
-    reluctant = context.QUESTION() is not None
+        fail("NEEL1005", f"`{quantifier.getText()}` can never match", quantifier, hint)
+    reluctant = mark in context.QUESTION() and not without_mark
     return [*parts[:-1], r.RowRepeat(parts[-1], least, most, reluctant, span=span_of(context))]
+
+
+def _only_sequential(what: str, place: Any) -> NoReturn:
+    fail("NEEL1001", f"{what} belongs to MATCH_RECOGNIZE_SEQUENTIAL", place)
 
 
 def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
@@ -485,13 +589,38 @@ def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern
         case NeelParser.RowPermuteContext():
             return [r.RowPermute(tuple(_pattern(x, symbols) for x in context.rowPattern()), span=span)]
         case NeelParser.RowGroupContext():
-            inner = context.rowPattern()
-            return [_pattern(inner, symbols) if inner else r.RowEmpty(span=span)]
+            return [_group(context, symbols)]
         case NeelParser.RowExclusionContext():
             return [r.RowExclusion(_pattern(context.rowPattern(), symbols), span=span)]
         case NeelParser.RowAnchorContext():
             return [r.RowAnchor(context.getText(), span=span)]
+        case NeelParser.RowNegatedContext():
+            if symbols is None:
+                _only_sequential(f"`{context.getText()}`", context)
+            first, *others = _symbols_of(context.name(), symbols)
+            return [r.RowNegation(first, span=span), *others]
         case _:
-            name = context.name().getText()
-            names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
-            return [r.RowVariable(n, span=span) for n in names]
+            return list(_symbols_of(context.name(), symbols))
+
+
+def _symbols_of(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowVariable]:
+    name = context.getText()
+    names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
+    return [r.RowVariable(n, span=span_of(context)) for n in names]
+
+
+def _group(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
+    """What stands in parentheses: a pattern, or with commas the symbols that one event emits."""
+    span, inner = span_of(context), context.rowPattern()
+    if not inner:
+        return r.RowEmpty(span=span)
+    if len(inner) == 1:
+        return _pattern(inner[0], symbols)
+    if symbols is None:
+        _only_sequential("a conjunction of symbols", context)
+    parts = tuple(_pattern(one, symbols) for one in inner)
+    for part, place in zip(parts, inner, strict=True):
+        if not isinstance(part, r.RowVariable | r.RowNegation):
+            message = f"one event emits all that is between the commas, and `{place.getText()}` is no symbol"
+            fail("NEEL3031", message, place, "for example (a, b), or (a, !b)")
+    return r.RowConjunction(parts, span=span)

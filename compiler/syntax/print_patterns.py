@@ -52,8 +52,8 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
@@ -76,7 +76,9 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
+from neelc.ir.script import FromStream
 from neelc.ir.types import SimpleType
+from neelc.runtime.late_dataclass import dataclass
 
 # The text of types and of scalar expressions, with no more parentheses than it needs to be read back.
 
@@ -300,6 +302,8 @@ def _function(node: e.Expr) -> str:
             return f"{'TRY_CAST' if safe else 'CAST'}({show_expr(operand)} AS {show_type(target)})"
         case e.Extract(field, operand):
             return f"EXTRACT({field} FROM {show_expr(operand)})"
+        case e.Call(name, (e.Literal(str(unit)), *rest)) if name.lower() in e.WITH_UNITS and unit.isalpha():
+            return f"{name}({', '.join([unit, *map(show_expr, rest)])})"
         case e.Call(name, arguments, distinct):
             return f"{name}({'DISTINCT ' if distinct else ''}{', '.join(map(show_expr, arguments))})"
         case e.RunningFinal(kind, operand):
@@ -543,8 +547,19 @@ def root_doc(node: p.Pattern) -> Doc:
     return wrap("(", doc, ")") if node.within else doc
 
 
+def show_follow(word: p.FollowWord) -> str:
+    """
+    >>> show_follow(p.FollowWord(p.FollowKind.STRICT, ("A", "B")))
+    'STRICT AMONG (A, B)'
+    """
+    return f"{word.kind} AMONG ({', '.join(word.among)})" if word.among else str(word.kind)
+
+
 def pattern_doc(node: p.Pattern) -> Doc:
-    """A part of a list: with its condition and its window."""
+    """A part of a list: with the word before it, its condition and its window."""
+    word = node.follow or _word_of_first(node)
+    if word is not None:
+        return wrap(f"{show_follow(word)} ", pattern_doc(_without_word(node)))
     doc = _with_condition(node)
     if node.within is None:
         return doc
@@ -553,12 +568,52 @@ def pattern_doc(node: p.Pattern) -> Doc:
     return wrap("", doc, f" WITHIN {show_window(node.within)}")
 
 
+# A bound pattern has negations in the place of words; they are printed as the words.
+
+
+def _word_of_first(node: p.Pattern) -> p.FollowWord | None:
+    """The word that a bound part stands for: `SEQ(!B b_2, B b)` is `NEXT B b`."""
+    match node:
+        case p.Repeat(gaps=gaps):
+            return next((gap.means for gap in gaps if gap.reach == p.GapReach.FIRST), None)
+        case p.Seq((p.Not(means=p.FollowWord() as word), *_), where=None, within=None):
+            return word if _is_one_part(node) else None
+    return None
+
+
+def _is_one_part(node: p.Seq) -> bool:
+    *negations, last = node.parts
+    return not isinstance(last, p.Not) and all(isinstance(one, p.Not) and one.means for one in negations)
+
+
+def _without_word(node: p.Pattern) -> p.Pattern:
+    if node.follow is not None:
+        return replace(node, follow=None)
+    if isinstance(node, p.Repeat):
+        gaps = tuple(gap for gap in node.gaps if gap.means is None or gap.reach != p.GapReach.FIRST)
+        return replace(node, gaps=gaps)
+    return node.parts[-1] if isinstance(node, p.Seq) else node
+
+
+def _with_words(parts: Sequence[p.Pattern]) -> Iterator[Doc]:
+    """The parts of a list; negations that mean a word of the part after them are that word."""
+    word: p.FollowWord | None = None
+    for place, part in enumerate(parts):
+        means = part.means if isinstance(part, p.Not) else None
+        rest = (one for one in parts[place + 1 :] if not (isinstance(one, p.Not) and one.means == means))
+        if means is not None and not isinstance(next(rest, part), p.Not):
+            word = means
+            continue
+        yield pattern_doc(part) if word is None else wrap(f"{show_follow(word)} ", pattern_doc(part))
+        word = None
+
+
 def _with_condition(node: p.Pattern) -> Doc:
     match node:
         case p.Listing(parts):
             condition = () if node.where is None else (f"WHERE {show_expr(node.where)}",)
             return TextBlock(
-                f"{p.KEYWORD_OF[type(node)]}(", (*commas([*map(pattern_doc, parts)]), *condition), ")"
+                f"{p.KEYWORD_OF[type(node)]}(", (*commas([*_with_words(parts)]), *condition), ")"
             )
     doc = _without_condition(node)
     return doc if node.where is None else wrap("(", doc, f" : {show_expr(node.where)})")
@@ -573,21 +628,38 @@ def _without_condition(node: p.Pattern) -> Doc:
         case p.Exists(variables, part):
             doc = _grouped(part) if part.within else pattern_doc(part)
             return wrap(f"EXISTS {', '.join(variables)} : ", doc)
-        case p.Optional(p.Event(kind, str() as variable, where=None, within=None)):
+        case p.Optional(p.Event(kind, str() as variable, where=None, within=None, follow=None)):
             return f"{kind}? {variable}"
         case p.Optional(part):
             return wrap("", _operand(part), "?")
         case p.Repeat(part, least, most, variable):
             name = f" {variable}[]" if variable else ""
-            return wrap("", _operand(part), show_quantifier(least, most) + name)
+            clauses = "".join(f" {clause}" for clause in _closure_clauses(node))
+            return wrap("", _operand(part), show_quantifier(least, most) + name + clauses)
+        case p.ClosureGap(part, reach):
+            closed = part.where is not None and not isinstance(part, p.Listing) and part.within is None
+            return f"{reach} {flat(pattern_doc(part) if closed else _grouped(part))}"
     raise AssertionError(f"{type(node).__name__} has no text")
+
+
+def _closure_clauses(node: p.Repeat) -> Iterator[str]:
+    if node.each is not None:
+        yield f"EACH {show_follow(node.each)}"
+    if node.each_within is not None:
+        yield f"EACH WITHIN {show_window(node.each_within)}"
+    words = (f"EACH {show_follow(gap.means)}" for gap in node.gaps if gap.means is not None)
+    yield from dict.fromkeys(words)
+    for gap in node.gaps:
+        if gap.means is None:
+            yield flat(_without_condition(gap))
 
 
 def _operand(part: p.Pattern) -> Doc:
     """What a quantifier may follow: a type, an operator's list, or anything in parentheses."""
     closed = part.where is not None or isinstance(part, p.Listing)
     bare = isinstance(part, p.Event) and part.variable is None
-    return pattern_doc(part) if (closed or bare) and part.within is None else _grouped(part)
+    plain = part.within is None and part.follow is None
+    return pattern_doc(part) if (closed or bare) and plain else _grouped(part)
 
 
 def _grouped(part: p.Pattern) -> Doc:
@@ -629,6 +701,10 @@ def show_row_pattern(node: r.RowPattern, place: int = 0) -> str:
             binding, text = _PRIMARY, kind
         case r.RowEmpty():
             binding, text = _PRIMARY, "()"
+        case r.RowConjunction(parts):
+            binding, text = _PRIMARY, f"({', '.join(map(show_row_pattern, parts))})"
+        case r.RowNegation(part):
+            binding, text = _PRIMARY, f"!{show_row_pattern(part, _PRIMARY)}"
         case _:
             raise AssertionError(f"{type(node).__name__} has no text")
     return f"({text})" if binding < place else text
@@ -699,11 +775,28 @@ def matcher_doc(node: r.MatchRecognize | r.MatchSequential | temporal.MatchTempo
             pattern = [f"PATTERN ({text})", *within, *subset]
         case r.MatchSequential():
             text = show_row_pattern(node.pattern)
-            keyword, pattern = "MATCH_RECOGNIZE_SEQUENTIAL", [f"PATTERN {text}", *within]
+            using: list[Doc] = [f"USING {show_following(node.following)}"] if node.following else []
+            keyword, pattern = "MATCH_RECOGNIZE_SEQUENTIAL", [f"PATTERN {text}", *using, *within]
+            streams = [one for one in node.streams if isinstance(one, FromStream)]
+            partition = [*_clauses("FROM", list(map(_further_stream, streams))), *partition]
         case temporal.MatchTemporal(patterns):
             text = show_temporal_patterns(patterns)
             keyword, pattern = "MATCH_RECOGNIZE_TEMPORAL", [f"PATTERN {text}", *within]
     return TextBlock(f"{keyword} (", (*partition, *measures, *pattern, *define), ")", always=True)
+
+
+def _further_stream(node: FromStream) -> str:
+    return f"{node.name} AS {node.alias}" if node.alias else node.name
+
+
+def show_following(node: r.Following) -> str:
+    """
+    >>> show_following(r.Following()), show_following(r.Following(eventually=True))
+    ('DIRECTLY FOLLOWED BY', 'EVENTUALLY FOLLOWED BY')
+    """
+    if node.within is not None:
+        return f"FOLLOWED BY WITHIN {show_window(node.within)}"
+    return f"{'EVENTUALLY' if node.eventually else 'DIRECTLY'} FOLLOWED BY"
 
 
 def _clauses(keyword: str, items: Sequence[str]) -> list[Doc]:

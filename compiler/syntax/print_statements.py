@@ -149,9 +149,16 @@ def show_timestamp(time: s.Timestamp) -> str:
     """
     >>> print(s.Timestamp("lo", "hi", "SECOND"))
     TIMESTAMP BETWEEN lo AND hi UNIT SECONDS
+    >>> print(s.Timestamp("lo", "hi", distribution="TRIANGULAR"))
+    TIMESTAMP BETWEEN lo AND hi DISTRIBUTION TRIANGULAR
+    >>> print(s.Timestamp("ts", then_by=("part", "seqno")))
+    TIMESTAMP BY ts THEN BY part, seqno
     """
     columns = f"BETWEEN {time.start} AND {time.latest}" if time.latest else f"BY {time.start}"
     columns += "" if time.format is None else f" FORMAT {quoted(time.format)}"
+    columns += f" THEN BY {', '.join(time.then_by)}" if time.then_by else ""
+    columns += "" if time.weight is None else f" WEIGHT {time.weight}"
+    columns += "" if time.distribution is None else f" DISTRIBUTION {time.distribution}"
     return f"TIMESTAMP {columns}" + (f" UNIT {time.unit}S" if time.unit else "")
 
 
@@ -210,11 +217,36 @@ def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
         *_condition("WHERE", node.where),
         *_list("PARTITION BY", list(map(str, node.partition_by))),
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
-        *([f"USING {node.strategy}"] if node.strategy else []),
+        *([f"USING {node.strategy}{_among(node.among)}"] if node.strategy else []),
+        *(["WHEN COMPLETE"] if node.complete else []),
         *([show_confidence(node.confidence)] if node.confidence else []),
         *(["WITH PARTIAL MATCHES"] if node.partial else []),
+        *([] if node.kept is None else kept_clauses(node.kept)),
         *([return_doc(node.returns)] if node.returns else []),
+        *_list("ORDER BY", list(map(show_sort_item, node.order_by))),
+        *([f"LIMIT {node.limit}"] if node.limit is not None else []),
     ]
+
+
+def _among(types: tuple[str, ...]) -> str:
+    return f" AMONG ({', '.join(types)})" if types else ""
+
+
+def kept_clauses(node: s.KeptMatches) -> list[str]:
+    """
+    >>> from neelc.ir.script import MatchSkip, SkipPlace
+    >>> kept_clauses(s.KeptMatches(("a", "b"), MatchSkip(SkipPlace.LAST, "b")))
+    ['ONE MATCH PER a, b', 'AFTER MATCH SKIP TO LAST b']
+    """
+    return [
+        *([f"ONE MATCH PER {', '.join(node.one_per)}"] if node.one_per else []),
+        *([show_match_skip(node.skip)] if node.skip else []),
+        *([f"SUPPRESS {show_window(node.suppress)}"] if node.suppress else []),
+    ]
+
+
+def show_match_skip(node: s.MatchSkip) -> str:
+    return f"AFTER MATCH SKIP {node.place}" + (f" {node.variable}" if node.variable else "")
 
 
 def show_confidence(node: s.Confidence) -> str:
@@ -336,6 +368,8 @@ def _head(node: a.Operator) -> str:
             return f"PROJECT AS {variable} {', '.join(map(_output, outputs))}"
         case a.Coalesced():
             return "COALESCE"
+        case a.Merger():
+            return "MERGE"
         case a.PatternMatcher(_, variable, clause):
             return f"MATCH AS {variable} {_clause(clause)}"
         case a.Agent(_, variable, name, columns):
@@ -346,7 +380,9 @@ def _head(node: a.Operator) -> str:
 def _clause(clause: Sequential) -> str:
     defined = ", ".join(f"{one.variable} AS {show_expr(one.condition)}" for one in clause.definitions)
     measures = ", ".join(map(_output, clause.measures))
-    found = f"PATTERN {clause.pattern}" + (f" DEFINE {defined}" if defined else "") + f" MEASURES {measures}"
+    using = f" USING {clause.following}" if clause.following.eventually else ""
+    defining = f" DEFINE {defined}" if defined else ""
+    found = f"PATTERN {clause.pattern}{using}{defining} MEASURES {measures}"
     keys = ", ".join(map(written, clause.partition))
     return found + (f" PARTITION BY {keys}" if keys else "")
 

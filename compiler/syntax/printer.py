@@ -42,7 +42,7 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import written
 from neelc.ir.node import Node
 from neelc.ir.patterns import window_of_microseconds
-from neelc.ir.script import CreateStream, Timestamp
+from neelc.ir.script import CreateStream, KeptMatches, Timestamp
 from neelc.syntax.print_patterns import (
     Doc,
     TextBlock,
@@ -55,6 +55,8 @@ from neelc.syntax.print_patterns import (
     show_definition,
     show_event,
     show_expr,
+    show_follow,
+    show_following,
     show_index,
     show_interval_part,
     show_level_name,
@@ -75,11 +77,13 @@ from neelc.syntax.print_statements import (
     algebra_doc,
     format_script,
     from_item_doc,
+    kept_clauses,
     operator_doc,
     query_doc,
     return_doc,
     show_column,
     show_confidence,
+    show_match_skip,
     show_matchmaker_attribute,
     show_property,
     show_roll_step,
@@ -123,14 +127,23 @@ def _match_clauses(node: p.Match) -> list[Doc]:
         *([clause("PARTITION BY", node.partition)] if node.partition else []),
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         f"USING {node.strategy}",
+        *(["WHEN COMPLETE"] if node.complete else []),
         *([show_confidence(node.confidence)] if node.confidence else []),
         *(
             [f"THE FURTHEST OF {', '.join(level.start for level in node.partial.levels)}"]
             if node.partial
             else []
         ),
+        *([] if node.kept is None else _kept_clauses(node.kept)),
         TextBlock(" ".join(["RETURN", *map(str.upper, flags)]) + " ", outputs, always=True),
+        *([clause("ORDER BY", list(map(show_sort_item, node.order.written)))] if node.order else []),
+        *([f"LIMIT {node.order.limit}"] if node.order and node.order.limit is not None else []),
     ]
+
+
+def _kept_clauses(node: KeptMatches) -> list[str]:
+    apart = f" FOR EACH {', '.join(node.partition)}" if node.partition else ""
+    return [f"{text}{apart}" for text in kept_clauses(node)]
 
 
 def _stream_doc(node: p.Stream) -> Doc:
@@ -141,7 +154,7 @@ def _stream_doc(node: p.Stream) -> Doc:
     names = [written(name) if name else None for name in (node.latest, node.end, node.type_column)]
     declared = CreateStream(
         node.name,
-        timestamp=None if node.is_relation else Timestamp(written(node.start), names[0], node.unit),
+        timestamp=None if node.is_relation else _timestamp(node, names[0]),
         end=names[1],
         type_by=names[2],
         path=node.path,
@@ -152,6 +165,15 @@ def _stream_doc(node: p.Stream) -> Doc:
     )
     query = [f"OF QUERY {written(node.producer)}"] if node.producer else []
     return TextBlock(columns, (*stream_clauses(declared), *query))
+
+
+def _timestamp(node: p.Stream, latest: str | None) -> Timestamp:
+    shape = written(node.shape_column) if node.shape_column else node.shape
+    weights = written(node.weights) if node.weights else None
+    then_by = tuple(map(written, node.then_by))
+    return Timestamp(
+        written(node.start), latest, node.unit, then_by=then_by, weight=weights, distribution=shape
+    )
 
 
 def show_clock(clock: p.Clock) -> str:
@@ -197,12 +219,14 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     types.StructField: show_type,
     pattern.Pattern: show_pattern,
     pattern.Window: show_window,
+    pattern.FollowWord: show_follow,
     rows.RowPattern: show_row_pattern,
     rows.SortItem: show_sort_item,
     rows.Output: show_output,
     rows.Definition: show_definition,
     rows.Subset: show_subset,
     rows.Skip: show_skip,
+    rows.Following: show_following,
     rows.MatchRecognize: lambda node: flat(matcher_doc(node)),
     rows.MatchSequential: lambda node: flat(matcher_doc(node)),
     temporal.MatchTemporal: lambda node: flat(matcher_doc(node)),
@@ -221,6 +245,8 @@ _SHOW: dict[type[Node], Callable[[Any], str]] = {
     statistics.Statistic: show_statistic,
     script.ScriptQuery: lambda node: flat(query_doc(node)),
     script.Confidence: show_confidence,
+    script.MatchSkip: show_match_skip,
+    script.KeptMatches: lambda node: " ".join(kept_clauses(node)),
     script.Return: lambda node: flat(return_doc(node)),
     script.StreamWindow: show_stream_window,
     script.FromItem: lambda node: flat(from_item_doc(node)),

@@ -14,7 +14,7 @@ from neelc.ir.script import Statistic
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, shared_attribute, unit
 from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
-from neelc.syntax.patterns import matcher, output, pattern_expression, sort_item, window
+from neelc.syntax.patterns import matcher, output, pattern_expression, sort_item, type_list, window
 
 # Parse tree to statistics: what stands in WITH STATS.
 
@@ -54,8 +54,15 @@ def _number(context: Any) -> Decimal:
     return -value if context.MINUS() else value
 
 
+def _refuse_unread(clause: Any, what: str) -> None:
+    """What the grammar has and no stage after it reads yet."""
+    if clause is not None:
+        fail("NEEL4001", f"not supported yet: {what}", clause)
+
+
 def statement(context: Any) -> s.Statement:
     span = span_of(context)
+    _refuse_unread(context.createFunction(), "CREATE FUNCTION")
     if context.createStream():
         return replace(_create_stream(context.createStream()), span=span)
     if context.createType():
@@ -170,9 +177,20 @@ def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
     if by:
         written = by.STRING()
         format = None if written is None else literals.unquoted(written.getText())
-        return s.Timestamp(identifier(by.name()), None, word, format, span=span_of(by), unit_keyword=keyword)
-    low, high = _names(between)
-    return s.Timestamp(low, high, word, span=span_of(between), unit_keyword=keyword)
+        start, *then_by = _names(by)
+        place = span_of(by)
+        return s.Timestamp(start, None, word, format, tuple(then_by), span=place, unit_keyword=keyword)
+    assert between, "a timestamp"
+    low, high, *shape = _names(between)
+    return s.Timestamp(
+        low,
+        high,
+        word,
+        weight=shape[0] if between.WEIGHT() else None,
+        distribution=shape[0] if between.DISTRIBUTION() else None,
+        span=span_of(between),
+        unit_keyword=keyword,
+    )
 
 
 def _unit(context: Any) -> Identifier:
@@ -182,6 +200,8 @@ def _unit(context: Any) -> Identifier:
 def _pattern_query(context: Any) -> s.PatternQuery:
     found = _once(context.patternClause())
     partial = found.get(NeelParser.WithPartialMatchesContext)
+    complete = found.get(NeelParser.WhenCompleteContext)
+    order, limit = found.get(NeelParser.OrderClauseContext), found.get(NeelParser.LimitClauseContext)
     streams, where, partition, within, using, confidence, returns = (
         found.get(kind)
         for kind in (
@@ -204,9 +224,16 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         _confidence(confidence) if confidence else None,
         _returns(returns) if returns else None,
         partial is not None,
+        _among(using) if using else (),
+        _kept(found),
+        complete is not None,
+        tuple(map(sort_item, order.sortItem())) if order else (),
+        literals.whole_number(limit.NUMBER()) if limit else None,
         span=span_of(context),
         strategy_keyword=span_of(using.getChild(1)) if using else None,
         partial_keyword=span_of(partial.getChild(1)) if partial else None,
+        complete_clause=span_of(complete) if complete else None,
+        limit_clause=span_of(limit) if limit else None,
     )
 
 
@@ -231,11 +258,97 @@ def _roll_step(context: Any) -> s.RollStep:
 
 def _strategy(context: Any) -> s.SelectionStrategy:
     first = ["PARTITION"] if context.PARTITION() else []
-    words = " ".join([*first, *(bare(n).upper() for n in _names(context))])
+    words = " ".join([*first, *map(_word, _strategy_words(context))])
     if words not in [*s.SelectionStrategy]:
         hint = "strategies: " + ", ".join(s.SelectionStrategy)
         fail("NEEL1001", f"`{words}` is not a selection strategy", context, hint)
     return s.SelectionStrategy(words)
+
+
+def _among(context: Any) -> tuple[str, ...]:
+    """The types after AMONG, which only contiguity has."""
+    types = type_list(context.typeList())
+    if types and not _strategy(context).is_contiguous:
+        message = "AMONG says which events may not lie between: it belongs to STRICT CONTIGUITY"
+        fail("NEEL1001", message, context.AMONG(), "for example USING STRICT CONTIGUITY AMONG (A, B)")
+    return types
+
+
+# AFTER MATCH and ONE MATCH after a strategy: the grammar takes these words for more of its name, as any word
+# may be one. Where they begin, the strategy ends.
+
+_SKIP, _ONE = ["AFTER", "MATCH", "SKIP"], ["ONE", "MATCH", "PER"]
+
+
+def _word(context: Any) -> str:
+    return bare(identifier(context)).upper()
+
+
+def _strategy_words(context: Any) -> list[Any]:
+    """The words of a strategy."""
+    words = context.name()
+    begins = [at for at in range(1, len(words)) if list(map(_word, words[at : at + 3])) in (_SKIP, _ONE)]
+    return list(words[: begins[0]] if begins else words)
+
+
+def _swallowed(context: Any | None) -> dict[str, list[Any]]:
+    """The clauses that follow the words of a strategy: by their first word, what comes after the third."""
+    rest = [] if context is None else list(context.name())[len(_strategy_words(context)) :]
+    found: dict[str, list[Any]] = {}
+    while rest:
+        first = list(map(_word, rest[:3]))
+        is_named = first == _SKIP and _word(rest[3]) in ("PAST", "TO") if len(rest) > 3 else False
+        is_long = is_named and len(rest) > 5 and _word(rest[4]) in ("FIRST", "LAST", "NEXT")
+        length = 6 if is_long else 5 if is_named else 4
+        if first not in (_SKIP, _ONE) or len(rest) < length:
+            fail("NEEL1001", f"`{rest[0].getText()}` begins no clause", rest[0])
+        if first[0] in found:
+            given_twice(rest[0])
+        found[first[0]], rest = rest[3:length], rest[length:]
+    return found
+
+
+def _kept(found: dict[type[Any], Any]) -> s.KeptMatches | None:
+    """Which matches are kept, if a clause says so."""
+    skip, one_per, suppress = (
+        found.get(kind)
+        for kind in (
+            NeelParser.KeptAfterMatchContext,
+            NeelParser.KeptOnePerContext,
+            NeelParser.KeptApartContext,
+        )
+    )
+    swallowed = _swallowed(found.get(NeelParser.UsingStrategyContext))
+    for word, clause in (("AFTER", skip), ("ONE", one_per)):
+        if word in swallowed and clause is not None:
+            given_twice(clause)
+    variables = one_per.name() if one_per else swallowed.get("ONE", [])
+    place = list(skip.skipEvent().getChildren()) if skip else swallowed.get("AFTER", [])
+    if not variables and not place and suppress is None:
+        return None
+    first = next(one for one in (one_per, skip, suppress, *variables, *place) if one is not None)
+    return s.KeptMatches(
+        tuple(map(identifier, variables)),
+        _skip(place) if place else None,
+        window(suppress.window()) if suppress else None,
+        span=span_of(first),
+    )
+
+
+def _skip(words: list[Any]) -> s.MatchSkip:
+    """Where AFTER MATCH SKIP leads: its words after the third."""
+    *place, last = words
+    name, span = identifier(last), span_of(words[0]) | span_of(last)
+    said = " ".join(word.getText().upper() for word in place)
+    for known in (s.SkipPlace.PAST_LAST, s.SkipPlace.NEXT):
+        if known.removesuffix(" EVENT") == said:
+            if bare(name).upper() not in ("EVENT", "EVENTS"):
+                fail("NEEL1001", f"`{name}` stands where EVENT is expected", last, f"write {known}")
+            return s.MatchSkip(known, span=span)
+    if said not in ("TO", s.SkipPlace.FIRST, s.SkipPlace.LAST):
+        fail("NEEL1001", f"SKIP {said} is no place", words[0], "places: " + ", ".join(s.SkipPlace))
+    place_of = s.SkipPlace.FIRST if said == s.SkipPlace.FIRST else s.SkipPlace.LAST
+    return s.MatchSkip(place_of, name, span=span)
 
 
 def _confidence(context: Any) -> s.Confidence:

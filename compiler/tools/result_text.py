@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from neelc.catalog import inputs as cells
@@ -40,18 +41,19 @@ def as_csv(result: Result) -> str:
 
 
 def csv_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield ",".join(_csv_text(column.name) for column in columns) + "\n"
+    yield ",".join(csv_text(column.name) for column in columns) + "\n"
     types = [column.type for column in columns]
     for row in rows:
-        yield ",".join(_csv_field(v, t) for v, t in zip(row, types, strict=True)) + "\n"
+        yield ",".join(csv_field(v, t) for v, t in zip(row, types, strict=True)) + "\n"
 
 
-def _csv_field(value: object, type: DataType) -> str:
+def csv_field(value: object, type: DataType) -> str:
+    """A value as a field of CSV."""
     if value is None:
         return ""
     if isinstance(type, Array | Map | Struct):
-        return _csv_text(json_text(value, type))
-    return _csv_text(value if isinstance(value, str) else cells.scalar(value) + _offset(value))
+        return csv_text(json_text(value, type))
+    return csv_text(value if isinstance(value, str) else cells.scalar(value) + _offset(value))
 
 
 def _offset(value: object) -> str:
@@ -61,8 +63,12 @@ def _offset(value: object) -> str:
     return zoned(value).isoformat()[-6:]
 
 
-def _csv_text(text: str) -> str:
-    needs_quotes = not text or text != text.strip() or any(c in text for c in ',"\r\n')
+_SPECIAL = re.compile('[,"\r\n]')
+
+
+def csv_text(text: str) -> str:
+    """A text as a field of CSV, in quotes if it needs them."""
+    needs_quotes = not text or text != text.strip() or _SPECIAL.search(text) is not None
     return '"' + text.replace('"', '""') + '"' if needs_quotes else text
 
 
@@ -72,7 +78,7 @@ def as_json(result: Result) -> str:
 
 
 def json_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    names = [_json_string(column.name) for column in columns]
+    names = [json_string(column.name) for column in columns]
     types = [column.type for column in columns]
     for row in rows:
         fields = zip(names, row, types, strict=True)
@@ -98,30 +104,31 @@ def json_text(value: object, type: DataType) -> str:
             return "{" + ", ".join(pairs) + "}"
         case Struct(fields), dict():
             names = ((bare(field.name), field.type) for field in fields)
-            parts = (f"{_json_string(name)}: {json_text(value.get(name), kind)}" for name, kind in names)
+            parts = (f"{json_string(name)}: {json_text(value.get(name), kind)}" for name, kind in names)
             return "{" + ", ".join(parts) + "}"
         case _, bool() | int() | decimal.Decimal():
             return cells.scalar(value)
         case _, float() if math.isfinite(value):
             return cells.scalar(value)
         case _, str():
-            return _json_string(value)
+            return json_string(value)
         case _, datetime.datetime():
             shown = zoned(value) if value.tzinfo else value
-            return _json_string(shown.isoformat().replace("+00:00", "Z"))
+            return json_string(shown.isoformat().replace("+00:00", "Z"))
         case _, float() | datetime.date() | datetime.timedelta():
-            return _json_string(cells.scalar(value))
+            return json_string(cells.scalar(value))
         case _, bytes():
-            return _json_string(value.hex().upper())
-    return _json_string(str(value))
+            return json_string(value.hex().upper())
+    return json_string(str(value))
 
 
 def _json_key(value: object, type: DataType) -> str:
     text = json_text(value, type)
-    return text if text.startswith('"') else _json_string(text)
+    return text if text.startswith('"') else json_string(text)
 
 
-def _json_string(text: str) -> str:
+def json_string(text: str) -> str:
+    """A text as JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "143fb8f25153f5343bdc0f288f623a3a18fd7439ac909fb3e985def22e5c24dd"
+GRAMMAR_SHA256 = "e22a8c777232044d3db7f5a44030b5bbc6eba162ac918e5c7d645e3756896149"

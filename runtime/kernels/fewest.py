@@ -9,11 +9,11 @@ to the next, by running sums. Matches across pieces are missed: the number is a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from neelc.runtime.kernels.events import KernelEvents, Numbers
+from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ALL,
     EventName,
@@ -64,12 +64,12 @@ def fewest_matches(program: PatternProgram, events: KernelEvents) -> FewestMatch
     if chain is None or not len(events.start):
         return None
     positions = np.arange(len(events.start))
-    segment_begins = np.append(True, events.segment[1:] != events.segment[:-1])
-    instant_begins = segment_begins | np.append(True, events.start[1:] != events.start[:-1])
+    segment_begins = _changes(events.segment)
+    instant_begins = segment_begins | _changes(events.first_moment)
     piece_begins = segment_begins
     if chain.width is not None:
         pieces = events.start // (min(chain.width, FAR) + 1)
-        piece_begins = segment_begins | np.append(True, pieces[1:] != pieces[:-1])
+        piece_begins = segment_begins | _changes(pieces)
     instant = np.maximum.accumulate(np.where(instant_begins, positions, 0))
     piece = np.maximum.accumulate(np.where(piece_begins, positions, 0))
     first, *rest = chain.links
@@ -77,6 +77,11 @@ def fewest_matches(program: PatternProgram, events: KernelEvents) -> FewestMatch
     for link in rest:
         ways = _extended(ways, link, events, instant, piece)
     return FewestMatches(int(ways.sum()), int(piece[ways.argmax()]))
+
+
+def _changes(column: Numbers) -> Truths:
+    """The rows whose value is another than that of the row before."""
+    return np.append(True, column[1:] != column[:-1])
 
 
 def _begun(link: Link, events: KernelEvents, instant: Numbers, piece: Numbers) -> Numbers:
@@ -123,7 +128,7 @@ def chain_of(program: PatternProgram) -> LinkChain | None:
     """The program as a chain, if it only requires that events follow one another in time."""
     if program.lasting or program.counted or program.unique or program.collapsed or program.nested:
         return None
-    if program.furthest is not None:
+    if program.furthest is not None or program.kept is not None:
         return None
     links: list[Link] = []
     widths = [] if program.reach is None else [program.reach]

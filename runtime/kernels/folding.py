@@ -7,7 +7,7 @@ looked at again for each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ import numpy as np
 from neelc.runtime import user_calls as calling
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
+from neelc.runtime.kernels.nested import Iterations, listed, names_in_lists, outermost
 from neelc.runtime.kernels.taking import KernelSearch
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     EachElement,
     EventName,
@@ -23,6 +25,8 @@ from neelc.runtime.program import (
     IterationName,
     KernelStep,
     Value,
+    iteration_of,
+    listed_in,
     names_of_steps,
 )
 from neelc.runtime.values import arithmetic
@@ -196,10 +200,11 @@ def each_element(
     search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run
 ) -> Iterator[Frontier]:
     """The rows that are kept, in as many pieces as their elements take room for."""
-    lists = frontier.lists.get(step.names[0].events)
+    lists = frontier.lists.get(listed_in(step.names[0], step.variable))
     if lists is None:
         yield frontier
         return
+    lists = lists.elements
     beyond = np.cumsum(np.maximum(lists.length, 0))
     begin = 0
     while begin < len(frontier):
@@ -211,44 +216,56 @@ def each_element(
 
 
 def _kept(search: KernelSearch, step: EachElement[Value], frontier: Frontier, run: Run) -> Truths:
-    lists = frontier.lists[step.names[0].events]
+    lists = frontier.lists[listed_in(step.names[0], step.variable)].elements
     row, place = lists.row_and_place()
     number = place - lists.begin[row]
     last = lists.length[row] - step.unfinished
     checked = np.flatnonzero((number >= step.skipped) & (number < last))
-    rows = frontier.take(row[checked])
-    seen = dict(_seen(step, frontier, row, number, search.events))
-    variables = {**rows.variables, **{name: numbers[checked] for name, numbers in seen.items()}}
-    totals = _running(step, frontier, row[checked], number[checked], search.events)
-    rows = replace(rows, variables=variables, totals={**rows.totals, **totals})
+    row, number = row[checked], number[checked]
+    rows = frontier.take(row)
+    these = Iterations(step.variable, step.names, frontier.lists, row, number)
+    variables = {**rows.variables, **dict(_seen(step, these, search.events))}
+    inner = dict(these.inner_lists())
+    totals = _running(step, frontier, row, number, search.events)
+    totals |= _inside(step, these, search.events)
+    rows = replace(rows, variables=variables, lists={**rows.lists, **inner}, totals={**rows.totals, **totals})
     rows = rows.marked(ELEMENT, np.arange(len(checked)))
-    for mark, choices in _choices(step, variables, len(checked)).items():
+    for mark, choices in _choices(step, variables, these).items():
         rows = rows.marked(mark, choices)
     passed = np.zeros(len(checked), bool)
     if len(checked):
         for piece in run(replace(search, prunes=False), step.steps, rows):
             passed[piece.mark(ELEMENT)] = True
     kept = np.ones(len(frontier), bool)
-    kept[row[checked[~passed]]] = False
+    kept[row[~passed]] = False
     return kept
 
 
 def _seen(
-    step: EachElement[Value], frontier: Frontier, row: Numbers, number: Numbers, events: KernelEvents
+    step: EachElement[Value], these: Iterations, events: KernelEvents
 ) -> Iterator[tuple[EventName, Numbers]]:
     """The names of each element, and of its neighbours, as far as the steps need them."""
-    lists = {name: frontier.lists[name.events] for name in step.names}
+    own = (name for name in step.names if name.list == step.variable)
+    lists = {name: these.lists[name.events] for name in own}
+    row, number = these.row, these.number
     needed = names_of_steps(step.steps)
     for name, found in lists.items():
         yield name, _at(found, row, number)
         for other in needed:
             if isinstance(other, IterationName) and other.lag > 0 and replace(other, lag=0) == name:
                 yield other, _at(found, row, number - other.lag)
-    for lag, times, is_better in ((1, events.end, np.greater), (-1, events.start, np.less)):
+    ends = ((1, -1, events.last_moment, np.greater), (-1, 1, events.first_moment, np.less))
+    for lag, place, times, is_better in ends:
         neighbour = IterationName(step.variable, lag=lag)
         if neighbour in needed:
+            other_one = replace(these, number=number - lag, found={})
             around = [_at(found, row, number - lag) for found in lists.values()]
-            yield neighbour, outermost(around, times, is_better)
+            yield neighbour, outermost([*around, *other_one.ends(place)], times, is_better)
+    for inside in names_in_lists(tuple(needed), step.variable):
+        iteration = iteration_of(inside, step.variable)
+        if isinstance(iteration, IterationName):
+            meant = replace(these, number=number - iteration.lag, found={}) if iteration.lag else these
+            yield inside, meant.event(inside, events)
 
 
 def _running(
@@ -257,20 +274,32 @@ def _running(
     """The folds over the elements before some: each of them sees a shorter list."""
     found: dict[str, NullableArray] = {}
     for fold in step.running:
-        # Iterations are counted by any of the lists that they fill.
-        lists = frontier.lists.get(fold.list, frontier.lists[step.names[0].events])
-        found[fold.name] = folded(fold, EventLists(lists.pool, lists.begin[row], number), events)
+        lists = listed(frontier.lists, step.names, step.variable, fold.list)
+        found[fold.name] = folded(fold, lists.until(row, number), events)
     return found
 
 
+def _inside(
+    step: EachElement[Value], these: Iterations, events: KernelEvents
+) -> Iterator[tuple[str, NullableArray]]:
+    """The folds over lists that the elements have, or those before them."""
+    for fold in step.inner:
+        iteration = iteration_of(fold.list, step.variable)
+        assert isinstance(iteration, IterationName), "the list of an element"
+        meant = replace(these, number=these.number - iteration.lag, found={}) if iteration.lag else these
+        yield fold.name, folded(fold, meant.inner_list(fold.list), events)
+
+
 def _choices(
-    step: EachElement[Value], variables: Mapping[EventName, Numbers], rows: int
+    step: EachElement[Value], variables: Mapping[EventName, Numbers], these: Iterations
 ) -> dict[str, Numbers]:
     found: dict[str, Numbers] = {}
+    rows = len(these.row)
     for mark, choice, names in step.marks:
         there = np.zeros(rows, bool)
         for name in names:
-            there |= variables[name] >= 0
+            # A list that a choice has bound may be empty, but it is there.
+            there |= (variables[name] if name in variables else these.inner_list(name).length) >= 0
         found[mark] = np.where(there, choice, found.get(mark, np.zeros(rows, np.int64)))
     return found
 
@@ -279,12 +308,3 @@ def _at(lists: EventLists, row: Numbers, number: Numbers) -> Numbers:
     """The elements with some numbers; -1 where there is none."""
     inside = (number >= 0) & (number < lists.length[row])
     return np.where(inside, lists.pool[np.where(inside, lists.begin[row] + number, 0)], -1)
-
-
-def outermost(bound: list[Numbers], times: Numbers, is_better: np.ufunc) -> Numbers:
-    """Of the events of an iteration the one that starts first, or that ends last; -1 where it has none."""
-    best = bound[0]
-    for numbers in bound[1:]:
-        better = (best < 0) | ((numbers >= 0) & is_better(times[numbers], times[best]))
-        best = np.where(better, numbers, best)
-    return best

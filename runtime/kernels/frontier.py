@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import EventName, ListName, When
 from neelc.runtime.values.arithmetic import is_valid
 
@@ -63,17 +64,89 @@ class EventLists:
     """Row r has the `length[r]` events of the `pool` from `begin[r]` on; no list at all where that is -1.
 
     Dropping or repeating rows does not change the pool.
+
+    A list of lists has the events of all of them, one list after the other. Its `groups` are lists of
+    numbers: how many events each of the inner lists has, -1 where there is no inner list. Where these are
+    lists of lists, the groups are grouped in turn.
     """
 
     pool: Numbers
     begin: Numbers
     length: Numbers
+    groups: EventLists | None = None
 
     def __len__(self) -> int:
         return len(self.begin)
 
     def take(self, rows: Numbers | Truths | slice) -> EventLists:
-        return EventLists(self.pool, self.begin[rows], self.length[rows])
+        groups = None if self.groups is None else self.groups.take(rows)
+        return EventLists(self.pool, self.begin[rows], self.length[rows], groups)
+
+    @property
+    def elements(self) -> EventLists:
+        """The lists by what they are lists of: events, or groups of them."""
+        return self if self.groups is None else self.groups.elements
+
+    def group(self, row: Numbers, number: Numbers) -> EventLists:
+        """For each pair of a row and a number, counted from 0: the inner list, none where there is none.
+
+        >>> lists = EventLists(np.array([7, 8, 9]), np.array([0]), np.array([3]))
+        >>> sizes = EventLists(np.array([2, -1, 1]), np.array([0]), np.array([3]))
+        >>> inner = replace(lists, groups=sizes).group(np.array([0, 0, 0]), np.array([2, 1, 3]))
+        >>> inner.begin.tolist(), inner.length.tolist()
+        ([2, 2, 0], [1, -1, -1])
+        """
+        sizes = self.groups
+        assert sizes is not None, "a list of lists"
+        before = np.concatenate(([0], np.cumsum(np.maximum(sizes.pool, 0))))
+        if sizes.groups is None:
+            inner, inside = None, (number >= 0) & (number < sizes.length[row])
+            first = np.where(inside, sizes.begin[row] + number, 0)
+            size = np.where(inside, sizes.pool[first] if len(sizes.pool) else -1, -1)
+        else:
+            inner = sizes.group(row, number)
+            inside, first = inner.length >= 0, inner.begin
+            size = np.where(inside, before[first + np.maximum(inner.length, 0)] - before[first], -1)
+        begin = self.begin[row] + before[first] - before[sizes.begin[row]]
+        return EventLists(self.pool, np.where(inside, begin, 0), size, inner)
+
+    def until(self, row: Numbers, number: Numbers) -> EventLists:
+        """For each pair of a row and a number: as many elements of the row's list, from the first on."""
+        if self.groups is None:
+            return EventLists(self.pool, self.begin[row], number)
+        groups = self.groups.until(row, number)
+        before = np.concatenate(([0], np.cumsum(np.maximum(self.groups.pool, 0))))
+        size = before[groups.begin + groups.length] - before[groups.begin]
+        return EventLists(self.pool, self.begin[row], size, groups)
+
+    def with_group(self, inner: EventLists) -> EventLists:
+        """The lists, each with one more inner list."""
+        sizes = self.groups
+        assert sizes is not None, "a list of lists"
+        if inner.groups is None:
+            groups = sizes.with_elements(_single(inner.length))
+        else:
+            groups = sizes.with_group(inner.groups)
+        return replace(self.with_elements(inner), groups=groups)
+
+    def with_elements(self, more: EventLists) -> EventLists:
+        """The lists, each with more elements at its end.
+
+        >>> one = EventLists(np.array([7, 8]), np.array([0, 2]), np.array([2, 0]))
+        >>> both = one.with_elements(EventLists(np.array([5, 6]), np.array([1, 0]), np.array([1, 1])))
+        >>> both.pool.tolist(), both.begin.tolist(), both.length.tolist()
+        ([7, 8, 6, 5], [0, 3], [3, 1])
+        """
+        old, new = np.maximum(self.length, 0), np.maximum(more.length, 0)
+        length = old + new
+        begin = np.cumsum(length) - length
+        pool = np.empty(int(length.sum()), np.int64)
+        for lists, counts, first in ((self, old, begin), (more, new, begin + old)):
+            row, place = lists.row_and_place()
+            pool[np.arange(len(row)) + np.repeat(first - np.cumsum(counts) + counts, counts)] = lists.pool[
+                place
+            ]
+        return EventLists(pool, begin, length)
 
     def shifted(self, offset: int) -> EventLists:
         """With other numbers for the events."""
@@ -125,28 +198,42 @@ class EventLists:
         >>> lists.codes().tolist()
         [2, 1, 2, 0]
         """
-        code = self.length
+        code = self.length if self.groups is None else self.groups.codes()
         for place in range(int(self.length.max(initial=0))):
             _, code = distinct([code, self.at(place)])
         return code
 
 
-def empty(rows: int) -> EventLists:
-    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+def _single(numbers: Numbers) -> EventLists:
+    """Lists of one element each."""
+    return EventLists(numbers, np.arange(len(numbers)), np.ones(len(numbers), np.int64))
 
 
-def none(rows: int) -> EventLists:
+def empty(rows: int, depth: int = 0) -> EventLists:
+    """A list without elements in each row. Lists of lists, and so on, have a `depth`."""
+    groups = empty(rows, depth - 1) if depth else None
+    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64), groups)
+
+
+def none(rows: int, depth: int = 0) -> EventLists:
     """No list in any row."""
-    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.full(rows, -1))
+    groups = none(rows, depth - 1) if depth else None
+    return EventLists(np.zeros(0, np.int64), np.zeros(rows, np.int64), np.full(rows, -1), groups)
+
+
+def _depth(lists: EventLists) -> int:
+    return 0 if lists.groups is None else 1 + _depth(lists.groups)
 
 
 def joined(one: EventLists | None, count: int, other: EventLists | None, others: int) -> EventLists:
     """The lists of `count` rows, and then those of `others`."""
-    first, second = one or none(count), other or none(others)
+    depth = max((_depth(lists) for lists in (one, other) if lists), default=0)
+    first, second = one or none(count, depth), other or none(others, depth)
     return EventLists(
         np.concatenate((first.pool, second.pool)),
         np.concatenate((first.begin, second.begin + len(first.pool))),
         np.concatenate((first.length, second.length)),
+        joined(first.groups, count, second.groups, others) if depth else None,
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints
-from neelc.runtime.kernels.frontier import EventLists
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Columns, Ints, taken
+from neelc.runtime.kernels.frontier import EventLists, none
 from neelc.runtime.kernels.matching import Piece, united_columns
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.worker import ROWS_IN_BATCH, Batches
@@ -111,32 +111,60 @@ def _output(
         (numbers,) = found
         assert not isinstance(numbers, EventLists), "a single variable has an event"
         return _structs(output, type, columns, numbers)
-    lists = [column for column in found if isinstance(column, EventLists)]
-    flat = [column.pool[column.row_and_place()[1]] for column in lists]
+    return _lists(output, type, columns, [column for column in found if isinstance(column, EventLists)])
+
+
+def _lists(output: VariableOutput, type: pa.DataType, columns: Columns, lists: list[EventLists]) -> pa.Array:
+    """The lists of an output, one for each that its iterations have events in."""
+    length = lists[0].elements.length
     if output.inner:
-        parts = [(one, numbers) for one, numbers in zip(output.inner, flat, strict=True) if one.name]
-        fields = [type.value_type.field(place) for place in range(type.value_type.num_fields)]
-        inner = [
-            _structs(one, field.type, columns, numbers)
-            for (one, numbers), field in zip(parts, fields, strict=True)
-        ]
-        elements = pa.StructArray.from_arrays(inner, fields=fields)
+        elements = _iterations(output, type.value_type, columns, lists)
     else:
-        elements = _structs(output, type.value_type, columns, flat[0])
-    length = lists[0].length
+        elements = _structs(output, type.value_type, columns, _flat(lists[0]))
     offsets = np.concatenate([[0], np.cumsum(np.maximum(length, 0))]).astype(np.int32)
     absent = pa.array(length < 0) if (length < 0).any() else None
     return pa.ListArray.from_arrays(pa.array(offsets), elements, type=type, mask=absent)
+
+
+def _iterations(
+    output: VariableOutput, type: pa.DataType, columns: Columns, lists: list[EventLists]
+) -> pa.Array:
+    """The iterations of all lists: a struct of events, and of lists."""
+    fields = [type.field(place) for place in range(type.num_fields)]
+    arrays: list[pa.Array] = []
+    of_output = iter(lists)
+    for one in output.inner:
+        own = [next(of_output) for _ in one.bound]
+        if one.name and one.listed:
+            inner = [_each_iteration(column) for column in own]
+            arrays.append(_lists(one, fields[len(arrays)].type, columns, inner))
+        elif one.name:
+            arrays.append(_structs(one, fields[len(arrays)].type, columns, _flat(own[0])))
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _flat(lists: EventLists) -> Ints:
+    """The elements of all lists, one list after the other."""
+    return lists.pool[lists.row_and_place()[1]]
+
+
+def _each_iteration(lists: EventLists) -> EventLists:
+    """The inner lists of all lists, one after the other."""
+    if lists.groups is None:  # no row has a list
+        return none(0)
+    outer = lists.elements
+    row, place = outer.row_and_place()
+    return lists.group(row, place - outer.begin[row])
 
 
 def _structs(output: VariableOutput, type: pa.DataType, columns: Columns, numbers: Ints) -> pa.Array:
     absent = numbers < 0 if (numbers < 0).any() else None
     rows = pa.array(numbers, mask=absent)
     fields = [type.field(place) for place in range(type.num_fields)]
-    taken = [columns.arrays[column].take(rows) for _, column in output.fields]
+    arrays = [taken(columns.arrays[column], rows) for _, column in output.fields]
     typed = [
         array if array.type == field.type else array.cast(field.type)
-        for array, field in zip(taken, fields, strict=True)
+        for array, field in zip(arrays, fields, strict=True)
     ]
     mask = None if absent is None else pa.array(absent)
     return pa.StructArray.from_arrays(typed, fields=fields, mask=mask)

@@ -17,7 +17,7 @@ as a list, over which Spark aggregates.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,7 @@ from neelc.runtime.kernels.pattern_stream import (
     match_values,
     passed_times,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import key_codes
 from neelc.runtime.program import (
     MATCH_END,

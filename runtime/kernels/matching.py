@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
+from itertools import chain
 
 import numpy as np
 
+from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier, any_bound, distinct, joined, none, root
+from neelc.runtime.kernels.keeping import ends_after_earlier, following, later
 from neelc.runtime.kernels.measuring import StepMeasures
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ElementName,
     EventName,
     FurthestMatch,
-    InnerList,
+    MatchSelection,
     PatternProgram,
+    SkipTarget,
     VariableOutput,
+    base_of,
 )
 from neelc.runtime.values.operations import check
 from neelc.runtime.values.order import Place, place_of
@@ -74,7 +79,7 @@ def union(lists: EventLists, like: Numbers, groups: int, events: KernelEvents) -
     group, event = like[row], lists.pool[place]
     first, _ = distinct([group, event])
     group, event = group[first], event[first]
-    order = np.lexsort((event, events.end[event], events.start[event], group))
+    order = np.lexsort((event, events.last_moment[event], events.first_moment[event], group))
     counts = np.bincount(group, minlength=groups).astype(np.int64)
     absent = np.zeros(groups, bool)
     absent[like[lists.length < 0]] = True
@@ -96,19 +101,28 @@ class Leaf:
     compared: tuple[str, ...] = ()
 
 
-def leaves_of(outputs: Sequence[VariableOutput], spec: FurthestMatch) -> tuple[Leaf, ...]:
+def leaves_of(outputs: Sequence[VariableOutput], spec: FurthestMatch | MatchSelection) -> tuple[Leaf, ...]:
     """All columns of matches; those of a closure of a composite by the names of its variables."""
     compared = dict(spec.compared)
     names = (name for output in outputs for name in sorted((name for name, _ in output.bound), key=str))
     return tuple(Leaf(name, compared.get(name, ())) for name in names)
 
 
-def preferred(group: Numbers, piece: Piece, leaves: Sequence[Leaf], events: KernelEvents) -> Numbers:
-    """A row of each group: the one that is preferred."""
-    _, group = np.unique(group, return_inverse=True)
+def preferred(
+    group: Numbers,
+    piece: Piece,
+    leaves: Sequence[Leaf],
+    events: KernelEvents,
+    before: Numbers | None = None,
+) -> Numbers:
+    """A row of each group: the one that is preferred, by what is least in `before`, if that is given, and
+    then by its times and values."""
+    if int(group.max(initial=0)) > 4 * len(group):
+        _, group = np.unique(group, return_inverse=True)
     alone, rows = _split(group, np.arange(len(group)))
     done = [alone]
-    for key in _keys(piece, leaves, events):
+    first: list[Key] = [] if before is None else [partial(_take, before)]
+    for key in chain(first, _keys(piece, leaves, events)):
         if not len(rows):
             break
         values = key(rows)
@@ -153,7 +167,7 @@ def _take_unless(beyond: Truths, key: Key, rows: Numbers) -> Numbers:
 
 
 def _times(numbers: Numbers, events: KernelEvents) -> Iterator[Key]:
-    for times in (events.start, events.end) if events.lasting else (events.start,):
+    for times in (events.first_moment, events.last_moment) if events.lasting else (events.first_moment,):
         yield partial(_time, numbers, times)
 
 
@@ -169,9 +183,9 @@ def _end(rows: Numbers, piece: Piece, events: KernelEvents) -> Numbers:
             lists = column.take(rows)
             row, place = lists.row_and_place()
             numbers = lists.pool[place]
-            np.maximum.at(end, row[numbers >= 0], events.end[numbers[numbers >= 0]])
+            np.maximum.at(end, row[numbers >= 0], events.last_moment[numbers[numbers >= 0]])
         else:
-            end = np.maximum(end, _time(column, events.end, rows))
+            end = np.maximum(end, _time(column, events.last_moment, rows))
     return end
 
 
@@ -288,22 +302,206 @@ def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
     return best
 
 
+# Which matches of a key are kept: ONE MATCH PER, AFTER MATCH SKIP, SUPPRESS.
+#
+# What a clause decides depends on the times of matches, and where these are equal, on the first of them. So
+# the first of each group of equals is found, piece by piece, and only these are put in order.
+
+
+@dataclass(eq=False)
+class KeepingState:
+    """For each key, from which start on, and from which end on, the next match may be kept: what is known of
+    those that were kept before. With `since`, matches that start before it only count for ONE MATCH PER."""
+
+    starts: Numbers
+    ends: Numbers
+    since: int = FIRST_TIME
+
+
+def no_matches_kept(events: KernelEvents) -> KeepingState:
+    """Before the first match."""
+    keys = int(events.segment.max(initial=-1)) + 1
+    return KeepingState(np.full(keys, FIRST_TIME), np.full(keys, FIRST_TIME))
+
+
+def kept(
+    pieces: Iterable[Piece],
+    program: PatternProgram,
+    spec: MatchSelection,
+    events: KernelEvents,
+    state: KeepingState | None = None,
+) -> Iterator[Piece]:
+    """All matches that are kept, in one piece. A `state` is changed to what is known after them."""
+    places = {name: place for place, name in enumerate(spec.order)}
+    outputs = sorted(program.outputs, key=lambda one: places.get(str(one.variable), len(places)))
+    keeper = MatchKeeper(spec, events, leaves_of(outputs, spec), state or no_matches_kept(events))
+    first, *others = keeper.clauses
+    left: list[Piece] = []
+    rows, done = 0, 0
+    for piece in pieces:
+        left.append(piece)
+        rows += length(piece)
+        if rows > max(MANY, 2 * done):
+            left = [first.reduced(_united_columns(left))]
+            rows = done = length(left[0])
+    if left:
+        piece = first.chosen(first.reduced(_united_columns(left)))
+        for clause in others:
+            piece = clause.chosen(clause.reduced(piece))
+        yield piece
+
+
+@dataclass(frozen=True)
+class KeepingClause:
+    """A clause: `reduced` are the matches that are the first of their group, and `chosen` those of them that
+    are kept, once all are known."""
+
+    reduced: Callable[[Piece], Piece]
+    chosen: Callable[[Piece], Piece] = lambda piece: piece
+
+
+@dataclass(frozen=True, eq=False)
+class MatchKeeper:
+    """What is known of events, and of matches before, to choose among matches."""
+
+    spec: MatchSelection
+    events: KernelEvents
+    leaves: tuple[Leaf, ...]
+    state: KeepingState
+
+    @property
+    def clauses(self) -> tuple[KeepingClause, ...]:
+        """The clauses that there are, in the order in which they are applied."""
+        spec = self.spec
+        return (
+            *([KeepingClause(self._one_of_each, self._new)] if spec.one_per else []),
+            *([KeepingClause(self._first_of_starts, self._skipping)] if spec.skip is not None else []),
+            *([KeepingClause(self._first_of_times, self._apart)] if spec.suppress is not None else []),
+        )
+
+    @cached_property
+    def instant(self) -> Numbers:
+        """A number for the key and the start of each event."""
+        segment, start = self.events.segment, self.events.start
+        changes = (np.diff(segment) != 0) | (np.diff(start) != 0)
+        return np.concatenate([[0], np.cumsum(changes)]) if len(start) else np.zeros(0, np.int64)
+
+    def _one_of_each(self, piece: Piece) -> Piece:
+        first = _first_event(piece)
+        names = [name for name in piece if str(base_of_output(name)) in self.spec.one_per]
+        columns = [_codes_of(piece[name]) for name in names]
+        _, group = distinct([self.events.segment[first], *columns])
+        return taken_matches(piece, self._preferred(group, piece, self.instant[first]))
+
+    def _new(self, piece: Piece) -> Piece:
+        new = self.events.start[_first_event(piece)] >= self.state.since
+        return piece if new.all() else taken_matches(piece, np.flatnonzero(new))
+
+    def _first_of_starts(self, piece: Piece) -> Piece:
+        group = self.instant[_first_event(piece)]
+        return taken_matches(piece, self._preferred(group, piece))
+
+    def _first_of_times(self, piece: Piece) -> Piece:
+        """Only a match that ends after all that start before it can be kept: most are none."""
+        first, end = _first_event(piece), self._end(piece)
+        instant = self.instant[first]
+        new = np.flatnonzero(ends_after_earlier(self.events.segment[first], instant, end))
+        new = new[np.lexsort((end[new], instant[new]))]
+        piece = taken_matches(piece, new)
+        other = (np.diff(instant[new]) != 0) | (np.diff(end[new]) != 0)
+        if other.all():
+            return piece
+        return taken_matches(piece, self._preferred(np.append(0, np.cumsum(other)), piece))
+
+    def _preferred(self, group: Numbers, piece: Piece, before: Numbers | None = None) -> Numbers:
+        return preferred(group, piece, self.leaves, self.events, before)
+
+    def _end(self, piece: Piece) -> Numbers:
+        return _end(np.arange(length(piece)), piece, self.events)
+
+    def _skipping(self, piece: Piece) -> Piece:
+        first = _first_event(piece)
+        order = np.argsort(first, kind="stable")
+        piece, first = taken_matches(piece, order), first[order]
+        start = self.events.start[first]
+        free = later(self._end(piece), 0) if self.spec.skip == SkipTarget.END else later(start, 0)
+        if self.spec.variable is not None:
+            free = np.maximum(free, self._skipped_to(piece))
+        key = self.events.segment[first]
+        return taken_matches(piece, following(key, start, free, self.state.starts))
+
+    def _skipped_to(self, piece: Piece) -> Numbers:
+        """When the event starts that is skipped to; ABSENT where there is none."""
+        names = [name for name in piece if base_of_output(name) == self.spec.variable]
+        is_first = self.spec.skip == SkipTarget.FIRST_OF
+        found = np.full(length(piece), np.iinfo(np.int64).max if is_first else ABSENT)
+        for row, event in (_rows_and_events(piece[name]) for name in names):
+            (np.minimum if is_first else np.maximum).at(found, row, self.events.start[event])
+        return np.where(found == np.iinfo(np.int64).max, ABSENT, found)
+
+    def _apart(self, piece: Piece) -> Piece:
+        """Ends do not fall, and none is that of two matches: the others are left out already."""
+        assert self.spec.suppress is not None
+        first, end = _first_event(piece), self._end(piece)
+        order = np.lexsort((end, self.instant[first]))
+        key, end = self.events.segment[first[order]], end[order]
+        free = later(end, self.spec.suppress)
+        return taken_matches(piece, order[following(key, end, free, self.state.ends)])
+
+
+def base_of_output(name: EventName) -> EventName:
+    """The variable that a column of matches is of, or is of an iteration of."""
+    return base_of(name)
+
+
+def _codes_of(column: Numbers | EventLists) -> Numbers:
+    """A number for the events of each row: no list is like an empty one."""
+    if not isinstance(column, EventLists):
+        return column
+    return EventLists(column.pool, column.begin, np.maximum(column.length, 0)).codes()
+
+
+def _rows_and_events(column: Numbers | EventLists) -> tuple[Numbers, Numbers]:
+    """The events of a column, each with its row."""
+    if isinstance(column, EventLists):
+        row, place = column.row_and_place()
+        numbers = column.pool[place]
+    else:
+        row, numbers = np.arange(len(column)), column
+    return row[numbers >= 0], numbers[numbers >= 0]
+
+
+def _first_event(piece: Piece) -> Numbers:
+    """The first event of each match: events are in the order of time."""
+    first = np.full(length(piece), np.iinfo(np.int64).max)
+    for column in piece.values():
+        if isinstance(column, EventLists):
+            np.minimum.at(first, *_rows_and_events(column))
+        else:
+            np.minimum(first, column, out=first, where=column >= 0)
+    return first
+
+
 def matches(
     program: PatternProgram,
     events: KernelEvents,
     most_rows: int = 2_000_000,
     most_matches: int | None = None,
     measures: StepMeasures | None = None,
+    keeping: KeepingState | None = None,
 ) -> Iterator[Piece]:
     """The matches in pieces: the event of each output variable, -1 where it is absent.
 
     About `most_rows` partial matches are held at once, or the candidates of one. More than `most_matches`
-    matches are an error. Steps are counted in `measures`, if it is given.
+    matches are an error. Steps are counted in `measures`, if it is given; `keeping` is what is known of
+    matches that were kept before.
     """
     check(program)
     found = _matches(program, events, most_rows, measures)
     if program.furthest is not None:
         found = furthest(found, program, program.furthest, events)
+    if program.kept is not None:
+        found = kept(found, program, program.kept, events, keeping)
     return _limited(found, events, most_matches)
 
 
@@ -323,7 +521,8 @@ def searched(search: KernelSearch) -> Iterator[Piece]:
     if program.collapsed:
         whole = collapsed(pieces, search.events)
         return iter([whole] if whole else [])
-    return _each_once(pieces, search.most_rows) if program.unique and program.furthest is None else pieces
+    one_of_many = program.furthest is not None or program.kept is not None
+    return _each_once(pieces, search.most_rows) if program.unique and not one_of_many else pieces
 
 
 def moved(piece: Piece, begin: int) -> Piece:
@@ -349,7 +548,7 @@ def _owned_pieces(search: KernelSearch) -> Iterator[Piece]:
 def owned_piece(search: KernelSearch, outputs: tuple[VariableOutput, ...], frontier: Frontier) -> Piece:
     """The matches among rows that are complete: those that start in the owned range."""
     # The first event of a list stands for it: none of the others is earlier.
-    members = {ElementName(str(one.variable), 1) if one.listed else one.variable for one in outputs}
+    members = {ElementName(one.variable, 1) if one.listed else one.variable for one in outputs}
     owned = _owned(search, frontier.only(members))
     return dict(columns_of(outputs, frontier if owned.all() else frontier.take(owned)))
 
@@ -359,7 +558,7 @@ def columns_of(
 ) -> Iterator[tuple[EventName, Numbers | EventLists]]:
     for output in outputs:
         for name, _ in output.bound:
-            if output.listed and isinstance(name, str | InnerList):
+            if output.listed:
                 yield name, rows.lists.get(name) or none(len(rows))
             else:
                 yield name, rows.variables.get(name, np.full(len(rows), -1))

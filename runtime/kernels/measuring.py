@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, field, fields
 from time import perf_counter
 from typing import TYPE_CHECKING
+
+from neelc.runtime.late_dataclass import dataclass
 
 if TYPE_CHECKING:  # the compiler reads counts without NumPy and Arrow
     from neelc.runtime.kernels.frontier import Frontier

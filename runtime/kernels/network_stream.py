@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import numpy as np
@@ -33,6 +33,7 @@ from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
 from neelc.runtime.kernels.rows.stream import RowStream
 from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
 from neelc.runtime.kernels.snapshots.stream import SnapshotStream
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ELEMENT,
     NODE,

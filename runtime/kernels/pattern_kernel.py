@@ -12,7 +12,7 @@ The first use in a worker imports NumPy and Arrow, nothing of Spark and nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -26,8 +26,10 @@ from neelc.runtime.failures import FailureContext, KernelError, too_many_matches
 from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.fewest import fewest_matches
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
-from neelc.runtime.kernels.matching import Piece, event_of, matches
+from neelc.runtime.kernels.matching import KeepingState, Piece, event_of, matches
 from neelc.runtime.kernels.measuring import MEASURED, StepMeasures
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.moments import EventMoments, moments_of, order_codes
 from neelc.runtime.order import SectionProgress, floors, in_order, sections
 from neelc.runtime.program import PatternProgram, registered_folds
 from neelc.runtime.user_calls import UserCall as Call
@@ -110,11 +112,19 @@ def pattern_kernel(
     limits: WorkerLimits,
     functions: Mapping[str, Function] | None = None,
     measures: StepMeasures | None = None,
-) -> WorkerKernel[SectionProgress, Piece]:
+) -> WorkerKernel[KeepingProgress, Piece]:
     """The kernel that finds matches; `functions` are those of users, by name. Steps are counted in
     `measures`, if it is given."""
     begin = partial(_begin, program, functions or {}, limits.most_matches, measures)
-    return WorkerKernel(begin, SectionProgress, limits, context_of(program))
+    return WorkerKernel(begin, KeepingProgress, limits, context_of(program))
+
+
+@dataclass(frozen=True)
+class KeepingProgress(SectionProgress):
+    """With from when on the next match may start, and end, if some of them are to be kept."""
+
+    starts: int = FIRST_TIME
+    ends: int = FIRST_TIME
 
 
 def _begin(
@@ -122,11 +132,22 @@ def _begin(
     functions: Mapping[str, Function],
     most_matches: int | None,
     measures: StepMeasures | None,
-    state: WorkerState[SectionProgress],
+    state: WorkerState[KeepingProgress],
     is_last: bool,
 ) -> PatternSearch:
     rows, left = cut(program, state, is_last)
-    return PatternSearch(program, rows, left, functions, most_matches, state.found, measures)
+    facts = KeepingProgress() if is_last else replace(state.facts, low=left.facts.low)
+    waiting = NeededRows(facts, left.parts, left.growth)
+    keeping = _keeping(program, rows, state.facts)
+    return PatternSearch(program, rows, waiting, functions, most_matches, state.found, measures, keeping)
+
+
+def _keeping(program: PatternProgram, rows: SearchRows | None, facts: KeepingProgress) -> KeepingState | None:
+    """What is known of the matches that were kept before. With several keys, each is searched once."""
+    if program.kept is None or rows is None:
+        return None
+    keys = len(rows.heads)
+    return KeepingState(np.full(keys, facts.starts), np.full(keys, facts.ends))
 
 
 def context_of(program: PatternProgram) -> FailureContext:
@@ -203,7 +224,10 @@ def _search_rows(
 
 
 def _is_windowed(program: PatternProgram) -> bool:
-    return program.reach is not None and not program.counted
+    """Whether some matches of a key are complete before all of its rows are there. Which of them are kept is
+    known at the end; without a key, and if only the last one kept matters, earlier."""
+    is_windowed = program.reach is not None and not program.counted
+    return is_windowed and (program.kept is None or (not program.keys and not program.kept.one_per))
 
 
 def _reach(program: PatternProgram) -> int:
@@ -241,13 +265,20 @@ def key_of_failure(program: PatternProgram, rows: SearchRows, error: Exception) 
 
 
 @dataclass(eq=False)
-class PatternSearch(SectionSearch[SectionProgress, Piece]):
+class PatternSearch(SectionSearch[KeepingProgress, Piece]):
     """A search for at most `most_matches` matches; `found` were found before."""
 
     functions: Mapping[str, Function]
     most_matches: int | None
     found: int
     measures: StepMeasures | None = None
+    keeping: KeepingState | None = None
+
+    def needed(self) -> NeededRows[KeepingProgress]:
+        if self.keeping is None or self.program.keys or not self.left.parts:  # there is no next search
+            return self.left
+        starts, ends = int(self.keeping.starts[0]), int(self.keeping.ends[0])
+        return replace(self.left, facts=replace(self.left.facts, starts=starts, ends=ends))
 
     @cached_property
     def events(self) -> KernelEvents:
@@ -259,7 +290,8 @@ class PatternSearch(SectionSearch[SectionProgress, Piece]):
             return
         fewest, most = fewest_matches(self.program, self.events), self.most_matches
         number = 0 if fewest is None else self.found + fewest.number
-        for piece in in_larger_pieces(matches(self.program, self.events, measures=self.measures)):
+        every = matches(self.program, self.events, measures=self.measures, keeping=self.keeping)
+        for piece in in_larger_pieces(every):
             yield piece
             # Not earlier: callers that need only a few matches, such as `show()` and LIMIT, get them.
             if fewest is not None and most is not None and number > most:
@@ -305,14 +337,23 @@ def events_of(
         beyond=beyond,
         calls=calls_of(program, functions or {}, lambda name: python_values(columns.arrays[name])),
         values=lambda name, numbers: python_values(columns.arrays[name].take(pa.array(numbers))),
+        moments=moments_among(program, columns, segment, columns.end),
     )
+
+
+def moments_among(program: PatternProgram, columns: Columns, segment: Ints, end: Ints) -> EventMoments | None:
+    """The order of the events of the same time, if there is one."""
+    if not program.order:
+        return None
+    codes = order_codes([columns.arrays[name] for name in program.order])
+    return moments_of(segment, columns.start, end, codes)
 
 
 def owned_times(program: PatternProgram, rows: SearchRows) -> tuple[Ints, Ints]:
     """For each key, from when to before when the matches start that are to be found."""
     if program.chunk is None:
         return rows.low, rows.high
-    chunks = rows.columns.arrays[program.keys[-1]].take(pa.array(rows.heads)).to_numpy()
+    chunks = rows.columns.arrays[program.keys[-1]].to_numpy()[rows.heads]
     return segments.in_chunks(rows.low, rows.high, chunks, program.chunk)
 
 
@@ -327,5 +368,6 @@ def calls_of(
 
 
 def _roles(program: PatternProgram, column: pa.Array) -> dict[str, segments.Ints]:
-    masks = np.asarray(column.fill_null(0)).astype(np.int64, casting="safe", copy=False)
+    filled = column.fill_null(0) if column.null_count else column
+    masks = np.asarray(filled).astype(np.int64, casting="safe", copy=False)
     return {role: np.flatnonzero(masks & _BITS[bit] != 0) for bit, role in enumerate(program.roles)}

@@ -16,7 +16,7 @@ what comes before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,14 +37,25 @@ from neelc.runtime.columns import (
 )
 from neelc.runtime.kernels.frontier import EventLists, distinct
 from neelc.runtime.kernels.gathering import count_of, gather, in_larger_pieces, output_schema
-from neelc.runtime.kernels.matching import Piece, matches, taken_matches, united_columns
+from neelc.runtime.kernels.matching import (
+    KeepingState,
+    Piece,
+    kept,
+    matches,
+    taken_matches,
+    united_columns,
+)
 from neelc.runtime.kernels.pattern_kernel import SearchRows, context_of, events_of, functions_called
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.moments import order_codes
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.program import (
     END,
+    MATCH_END,
     MATCH_START,
     Emission,
     MatchGrouping,
+    MatchSelection,
     MatchValue,
     PatternProgram,
     ScopeEnd,
@@ -52,7 +63,7 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.user_functions import Function
-from neelc.runtime.worker import MOST_MATCHES, explained
+from neelc.runtime.worker import MOST_MATCHES, explained, one_batch
 
 EVENTS, ROWS = "events", "rows"
 """What is kept: events, and rows that are not to be emitted again."""
@@ -78,6 +89,8 @@ class PatternStream:
     def advance(
         self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
     ) -> StreamStep:
+        if self.program.kept is not None:
+            return KeptStream(self, self.program.kept).advance(memory, rows, move)
         kept = memory.tables.get(EVENTS, ())
         emitted = EmittedRows(self.streamed, memory.tables.get(ROWS, ()))
         if not kept and not rows:
@@ -204,6 +217,9 @@ def known_events(
     is_new = np.arange(count) >= sum(part.num_rows for part in kept)
     key = key_codes([columns.arrays[name] for name in program.keys], count)
     order = by_key_and_time(key, columns.start)
+    if program.order:
+        codes = order_codes([columns.arrays[name] for name in program.order])
+        order = np.lexsort((codes, columns.start, key))
     return KnownEvents(columns.take(order), key[order], is_new[order])
 
 
@@ -378,7 +394,8 @@ class Surely:
     def _is_closed(self, scope: ScopeEnd, piece: Piece, count: int, watermark: int) -> Bools:
         """Whether what a negation looks at has passed, for each match."""
         least, present = self._least({name: piece[name] for name in scope.events}, count)
-        closed = least - 1 <= watermark
+        # Where columns order events of the same time, one that has yet to come may be just before the event.
+        closed = (least if self.streamed.program.order else least - 1) <= watermark
         if scope.otherwise is None:
             closed |= ~present
         elif not present.all():
@@ -551,3 +568,135 @@ class EmittedRows:
     def _window(self) -> int:
         assert self.streamed.window is not None, "a window of EVENTS says nothing of times"
         return self.streamed.window
+
+
+# Which matches are kept: ONE MATCH PER, AFTER MATCH SKIP, SUPPRESS.
+#
+# Matches are compared in the order of their starts. All that start at a time are known when the watermark is
+# a window later: a call decides on those whose start the watermark passes, less a window. Of those that were
+# kept before, it is known for each key from when on the next one may start, and end.
+
+
+@dataclass(frozen=True)
+class KeptStream:
+    """The matches of a program that are to be kept, as a kernel for streams."""
+
+    of: PatternStream
+    spec: MatchSelection
+
+    @property
+    def window(self) -> int:
+        assert self.of.streamed.window is not None, "a window of EVENTS says nothing of times"
+        return self.of.streamed.window
+
+    def advance(
+        self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
+    ) -> StreamStep:
+        program, events = self.of.program, memory.tables.get(EVENTS, ())
+        before = KeptBefore(memory.tables.get(ROWS, ()))
+        undecided = earlier(move.now, self.window) + 1
+        if not events and not rows:
+            after = before.needed(undecided)
+            return StreamStep((), StreamMemory({}, after.tables), after.wake(self.window))
+        with explained(context_of(program)):
+            known = known_events(program, events, rows, columns_used(program))
+            results, before = self._results(known, move, before)
+            left = known.rows(are_needed(self.of.streamed, known, move.now))
+        after = before.needed(undecided)
+        wakes = [self._wake(left, undecided), after.wake(self.window)]
+        wake = min((one for one in wakes if one is not None), default=None)
+        return StreamStep(results, StreamMemory({}, {EVENTS: left.batches(), **after.tables}), wake)
+
+    def _wake(self, left: KnownEvents, undecided: int) -> int | None:
+        """When a match may start that can be decided on; after the last one, when no event is needed."""
+        start, keep = left.columns.start, time_kept(self.of.streamed)
+        if not len(start) or keep is None:
+            return None
+        waiting = start[start >= undecided]
+        return int(waiting.min()) + self.window if len(waiting) else int(start.max()) + keep
+
+    def _results(
+        self, known: KnownEvents, move: WatermarkMove, before: KeptBefore
+    ) -> tuple[list[pa.RecordBatch], KeptBefore]:
+        """The matches that are kept of those that start in the time that is decided now."""
+        first, beyond = passed_times(move, self.window)
+        start = known.columns.start
+        active = known.of_keys((start >= first) & (start < beyond))
+        if beyond <= first or not len(active.columns.start):
+            return [], before
+        program = self.of.program
+        rows = active.to_search(earlier(first, self.window) if self.spec.one_per else first, beyond)
+        events = events_of(program, rows, self.of.functions)
+        heads, schema = pa.array(rows.heads), active.columns.schema
+        keys = [
+            _typed(active.columns.arrays[key].take(heads), schema.field(key).type) for key in program.keys
+        ]
+        state = before.of_keys(keys, len(rows.heads), first)
+        every = matches(replace(program, kept=None), events, most_matches=self.of.most_matches)
+        results = [
+            batch
+            for piece in kept(every, program, self.spec, events, state)
+            for batch in gather(output_schema(program, schema), program, active.columns, piece)
+        ]
+        return results, before.with_state(keys, state)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptBefore:
+    """What is known of matches that were kept: rows of keys, and from when on the next one may start and
+    end."""
+
+    batches: tuple[pa.RecordBatch, ...]
+
+    @property
+    def tables(self) -> dict[str, tuple[pa.RecordBatch, ...]]:
+        return {ROWS: self.batches} if self.batches else {}
+
+    def of_keys(self, keys: Sequence[pa.Array], count: int, since: int) -> KeepingState:
+        """What is known of some keys, of which there are `count`."""
+        state = KeepingState(np.full(count, FIRST_TIME), np.full(count, FIRST_TIME), since)
+        for batch in self.batches:
+            own, known = self._codes(batch, keys, count)
+            place = np.searchsorted(np.sort(own), known)
+            order = np.argsort(own)
+            place = np.minimum(place, len(own) - 1)
+            found = own[order[place]] == known
+            rows = order[place[found]]
+            for name, least in ((MATCH_START, state.starts), (MATCH_END, state.ends)):
+                least[found] = np.maximum(least[found], batch[name].to_numpy()[rows])
+        return state
+
+    def with_state(self, keys: Sequence[pa.Array], state: KeepingState) -> KeptBefore:
+        """With what is known of some keys now, in place of what was."""
+        count = len(state.starts)
+        others = []
+        for batch in self.batches:
+            own, known = self._codes(batch, keys, count)
+            others.append(batch.filter(pa.array(~np.isin(own, known))))
+        names = [*(f"k{place}" for place in range(len(keys))), MATCH_START, MATCH_END]
+        now = pa.RecordBatch.from_arrays([*keys, pa.array(state.starts), pa.array(state.ends)], names=names)
+        return KeptBefore(tuple(batch for batch in (*others, now) if batch.num_rows))
+
+    def _codes(self, batch: pa.RecordBatch, keys: Sequence[pa.Array], count: int) -> tuple[Ints, Ints]:
+        """Numbers for the keys of a batch, and for others: the same for the same key."""
+        both = [
+            pa.concat_arrays([batch.column(place), key.cast(batch.column(place).type)])
+            for place, key in enumerate(keys)
+        ]
+        codes = key_codes(both, batch.num_rows + count)
+        return codes[: batch.num_rows], codes[batch.num_rows :]
+
+    def needed(self, undecided: int) -> KeptBefore:
+        """What can matter to matches that start then, or later."""
+        left = (batch.filter(pa.array(self._least(batch) > undecided)) for batch in self.batches)
+        some = [batch for batch in left if batch.num_rows]
+        return KeptBefore((one_batch(some),) if some else ())
+
+    def wake(self, window: int) -> int | None:
+        """When nothing of it is needed any more."""
+        latest = [int(self._least(batch).max()) for batch in self.batches]
+        return min(max(latest), LAST_TIME - window) + window if latest else None
+
+    def _least(self, batch: pa.RecordBatch) -> Ints:
+        found: Ints = np.maximum(batch[MATCH_START].to_numpy(), batch[MATCH_END].to_numpy())
+        return found

@@ -12,7 +12,7 @@ import numpy as np
 from neelc.runtime.failures import MAX_LISTS, KernelError
 from neelc.runtime.kernels.confidence.confidence import likely, weigh
 from neelc.runtime.kernels.events import Numbers, Truths
-from neelc.runtime.kernels.folding import each_element, folded, outermost
+from neelc.runtime.kernels.folding import each_element, folded
 from neelc.runtime.kernels.frontier import (
     EventLists,
     Frontier,
@@ -21,7 +21,17 @@ from neelc.runtime.kernels.frontier import (
     concerned,
     distinct,
     empty,
+    none,
     place_of,
+)
+from neelc.runtime.kernels.nested import (
+    Iterations,
+    depth_in,
+    inner_names,
+    listed,
+    names_in_lists,
+    number_of,
+    outermost,
 )
 from neelc.runtime.kernels.runs.following import follow
 from neelc.runtime.kernels.taking import ROW, KernelSearch, is_plain, occupied, rooms, take
@@ -37,16 +47,23 @@ from neelc.runtime.program import (
     FilterStep,
     Fold,
     Follow,
+    IterationName,
     KernelStep,
     Likely,
+    ListName,
     Present,
     Rename,
     RepeatStep,
     Take,
     Value,
     Weigh,
+    folds,
     is_composite,
+    iteration_of,
+    listed_in,
+    names_of_step,
     names_of_steps,
+    names_of_value,
 )
 from neelc.runtime.values.operations import holds, seen
 
@@ -135,7 +152,10 @@ MOST_LISTS = 500_000_000
 def repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, run: Run) -> Iterator[Frontier]:
     """The rows with each of their lists, in pieces."""
     frontier = _promising(search, step, frontier, run)
-    lists = {name.events: empty(len(frontier)) for name in step.names}
+    lists = {
+        listed_in(name, step.variable): empty(len(frontier), depth_in(name, step.variable))
+        for name in step.names
+    }
     pending: list[Iterator[Frontier]] = [iter([replace(frontier, lists={**frontier.lists, **lists})])]
     while pending:
         piece = next(pending[-1], None)
@@ -152,7 +172,7 @@ def repeat(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, ru
             yield _complete(search, step, piece, count)
         if step.most is None or count < step.most:
             if count:
-                piece = _folded(search, step, step.running, piece)
+                piece = _folded(search, step, step.running, piece, count)
             # Lists take room: the longer they are, the fewer are made at once.
             most = max(1000, search.most_rows // (4 * (count + 1)))
             narrow = replace(search, most_rows=most, prunes=False)
@@ -184,7 +204,10 @@ def _promising(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier
 def _iterated(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int) -> Frontier:
     """The rows after iteration number `count`: what it has bound is the last element, and the one before the
     next."""
-    bound = {name: frontier.variables.get(name, np.full(len(frontier), -1)) for name in step.names}
+    nothing = np.full(len(frontier), -1)
+    own = (name for name in step.names if name.list == step.variable)
+    bound = {name: frontier.variables.get(name, nothing) for name in own}
+    frontier = _with_inner_lists(step, frontier)
     lists, variables = dict(frontier.lists), dict(frontier.variables)
     for name, numbers in bound.items():
         variables.pop(name, None)
@@ -193,20 +216,70 @@ def _iterated(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier,
         variables[replace(name, lag=1)] = variables[name.at(-1)] = numbers
         if count == 1:
             variables[name.at(1)] = numbers
-    if is_composite(step.names):
-        events, ends = search.events, list(bound.values())
+    if is_composite(step.names, step.variable):
+        events = search.events
+        this = Iterations(step.variable, step.names, lists, np.arange(len(frontier)), nothing + count)
         if count == 1:
-            variables[ElementName(step.variable, 1)] = outermost(ends, events.start, np.less)
-        variables[ElementName(step.variable, -1)] = outermost(ends, events.end, np.greater)
-    # The next iteration makes its own choices.
-    made = choices((*step.first, *step.next))
+            first = [*bound.values(), *this.ends(1)]
+            variables[ElementName(step.variable, 1)] = outermost(first, events.first_moment, np.less)
+        last = [*bound.values(), *this.ends(-1)]
+        variables[ElementName(step.variable, -1)] = outermost(last, events.last_moment, np.greater)
+        variables |= _seen_by_next(search, step, this)
+    # The next iteration makes its own choices, and has other lists.
+    made, folds = choices((*step.first, *step.next)), folds_inside((*step.first, *step.next))
     return replace(
         frontier,
         variables=variables,
         lists=lists,
         marks={mark: chosen for mark, chosen in frontier.marks.items() if mark not in made},
         choices={mark: choice for mark, choice in frontier.choices.items() if mark not in made},
+        totals={name: total for name, total in frontier.totals.items() if name not in folds},
     )
+
+
+def _with_inner_lists(step: RepeatStep[Value], frontier: Frontier) -> Frontier:
+    """The rows with the lists of an iteration as the last elements of lists of lists."""
+    pairs = inner_names(step.names, step.variable)
+    if not pairs:
+        return frontier
+    lists = dict(frontier.lists)
+    for inner, name in pairs:
+        found = lists.pop(listed_in(name, inner), None) or none(len(frontier), depth_in(name, inner))
+        whole = listed_in(name, step.variable)
+        lists[whole] = lists[whole].with_group(found)
+    gone = set(names_in_lists(tuple(frontier.variables), step.variable))
+    variables = {name: numbers for name, numbers in frontier.variables.items() if name not in gone}
+    return replace(frontier, variables=variables, lists=lists)
+
+
+def _seen_by_next(
+    search: KernelSearch, step: RepeatStep[Value], this: Iterations
+) -> Iterator[tuple[EventName, Numbers]]:
+    """The events in lists of the first iteration, and of the one before, that the next iteration looks at."""
+    first = replace(this, number=np.zeros(len(this.row), np.int64), found={})
+    for name in elements_seen(step.next, step.variable):
+        iteration = iteration_of(name, step.variable)
+        is_first = isinstance(iteration, ElementName) and iteration.place == 1
+        yield name, (first if is_first else this).event(name, search.events)
+
+
+@lru_cache(maxsize=1024)
+def elements_seen(steps: tuple[KernelStep, ...], of: ListName) -> tuple[EventName, ...]:
+    """The events in lists of other iterations of a list that an iteration looks at."""
+    names = (name for step in steps for name in names_of_step(step, names_of_value))
+    found = names_in_lists(tuple(dict.fromkeys(names)), of)
+    return tuple(name for name in found if iteration_of(name, of) != IterationName(of, _inner(name, of)))
+
+
+def _inner(name: EventName, of: ListName) -> str | None:
+    iteration = iteration_of(name, of)
+    return None if iteration is None else iteration.inner
+
+
+@lru_cache(maxsize=1024)
+def folds_inside(steps: tuple[KernelStep, ...]) -> frozenset[str]:
+    """The folds of lists that steps bind."""
+    return frozenset(fold.name for fold in folds(steps))
 
 
 @lru_cache(maxsize=1024)
@@ -228,23 +301,47 @@ def _complete(search: KernelSearch, step: RepeatStep[Value], frontier: Frontier,
         name.at(place): frontier.lists[name.events].at_place(place)
         for name in step.names
         for place in step.places
-        if name.events in frontier.lists
+        if name.list == step.variable and name.events in frontier.lists
     }
+    named |= _named_inside(search, step, frontier, count)
     kept = replace(kept, variables={**kept.variables, **named})
-    return _folded(search, step, step.final, kept)
+    return _folded(search, step, step.final, kept, count)
+
+
+def _named_inside(
+    search: KernelSearch, step: RepeatStep[Value], frontier: Frontier, count: int
+) -> dict[EventName, Numbers]:
+    """The events in lists of iterations that later steps name."""
+    found: dict[EventName, Numbers] = {}
+    for name in step.elements:
+        iteration = iteration_of(name, step.variable)
+        assert isinstance(iteration, ElementName), "an iteration that has a place"
+        found[name] = _iterations(step, frontier, iteration, count).event(name, search.events)
+    return found
+
+
+def _iterations(
+    step: RepeatStep[Value], frontier: Frontier, iteration: ElementName | IterationName, count: int
+) -> Iterations:
+    """The iteration of each row that is meant, of lists with `count` of them."""
+    number = np.full(len(frontier), number_of(iteration, count))
+    return Iterations(step.variable, step.names, frontier.lists, np.arange(len(frontier)), number)
 
 
 def _folded(
-    search: KernelSearch, step: RepeatStep[Value], folds: tuple[Fold, ...], frontier: Frontier
+    search: KernelSearch, step: RepeatStep[Value], folds: tuple[Fold, ...], frontier: Frontier, count: int
 ) -> Frontier:
     if not folds:
         return frontier
-    # Iterations are counted by any of the lists that they fill.
-    counted = frontier.lists[step.names[0].events]
-    totals = {
-        fold.name: folded(fold, frontier.lists.get(fold.list, counted), search.events) for fold in folds
-    }
-    return replace(frontier, totals={**frontier.totals, **totals})
+    totals = dict(frontier.totals)
+    for fold in folds:
+        iteration = iteration_of(fold.list, step.variable)
+        if iteration is None:
+            lists = listed(frontier.lists, step.names, step.variable, fold.list)
+        else:
+            lists = _iterations(step, frontier, iteration, count).inner_list(fold.list)
+        totals[fold.name] = folded(fold, lists, search.events)
+    return replace(frontier, totals=totals)
 
 
 def _count_up(search: KernelSearch, frontier: Frontier) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,8 @@ from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths, part
 from neelc.runtime.kernels.frontier import Frontier, chosen, contains
 from neelc.runtime.kernels.measuring import StepMeasures
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.moments import EventMoments
 from neelc.runtime.program import (
     ALL,
     LATEST,
@@ -21,7 +23,6 @@ from neelc.runtime.program import (
     Bounds,
     ColumnValue,
     EventName,
-    InnerList,
     PatternProgram,
     Take,
     Value,
@@ -45,13 +46,42 @@ FAR = 2**62
 class Axis:
     """Where events start and end on the line, and the first and the last place of each segment.
 
-    The last entry of `low` and `high` is for segment -1, which is all of them.
+    The last entry of `low` and `high` is for segment -1, which is all of them. A time has `ranks` places on
+    the line, one for each moment; windows are measured in times.
     """
 
     start: Numbers
     end: Numbers
     low: Numbers
     high: Numbers
+    ranks: int = 1
+
+    def earlier(self, places: Numbers, width: int) -> Numbers:
+        """The first place of the time that is `width` before that of a place.
+
+        >>> line = Axis(*(np.zeros(0, np.int64),) * 4, ranks=10)
+        >>> line.earlier(np.array([57]), 2).tolist(), line.later(np.array([57]), 2).tolist()
+        ([30], [79])
+        """
+        if self.ranks == 1:
+            return places - _clipped(width)
+        return places // self.ranks * self.ranks - _clipped(width * self.ranks)
+
+    def later(self, places: Numbers, width: int) -> Numbers:
+        """The last place of the time that is `width` after that of a place."""
+        if self.ranks == 1:
+            return places + _clipped(width)
+        return places // self.ranks * self.ranks + _clipped((width + 1) * self.ranks - 1)
+
+    def lengths(self, numbers: Numbers) -> Numbers:
+        """How long events last."""
+        if self.ranks == 1:
+            return self.end[numbers] - self.start[numbers]
+        return self.end[numbers] // self.ranks - self.start[numbers] // self.ranks
+
+
+def _clipped(width: int) -> int:
+    return max(-LONGEST, min(width, LONGEST))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +120,17 @@ def groups(events: KernelEvents) -> Iterator[tuple[int, KernelEvents, EventAxes]
         return
     first = firsts(events)
     lengths = spans(events.start, events.end, first)
-    if (lengths >= LONGEST).any():
-        number = int(np.argmax(lengths >= LONGEST))
+    ranks = 1 if events.moments is None else events.moments.ranks
+    longest = LONGEST // ranks
+    if (lengths >= longest).any():
+        number = int(np.argmax(lengths >= longest))
         message = (
-            f"the events of one key are {int(lengths[number])} units of time apart, {LONGEST - 1} is the most"
+            f"the events of one key are {int(lengths[number])} units of time apart, {longest - 1} is the most"
         )
+        if ranks > 1:
+            message += f" where THEN BY orders up to {ranks} moments of one time"
         raise KernelError("MAX_SPAN", message, int(events.segment[first[number]]))
+    lengths = lengths * np.uint64(ranks) + np.uint64(ranks - 1)
     if float(lengths.astype(np.float64).sum()) + len(first) < LONGEST / 2:
         yield 0, events, timeline(events, first)
         return
@@ -113,7 +148,9 @@ def _group(events: KernelEvents, begin: int, end: int) -> tuple[int, KernelEvent
     return begin, cut, timeline(cut, firsts(cut))
 
 
-def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis:
+def axis(
+    start: Numbers, end: Numbers, segment: Numbers, first: Numbers, moments: EventMoments | None = None
+) -> Axis:
     """
     >>> import numpy as np
     >>> times = np.array([7, 9, -100, -100, -98])
@@ -121,7 +158,8 @@ def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis
     >>> line.start.tolist(), line.low.tolist(), line.high.tolist()
     ([0, 2, 3, 3, 5], [0, 3, 0], [2, 5, 5])
     """
-    lengths = spans(start, end, first).astype(np.int64)
+    ranks = 1 if moments is None else moments.ranks
+    lengths = (spans(start, end, first).astype(np.int64) + 1) * ranks - 1
     beyond = np.cumsum(lengths + 1)
     present = segment[first]
     low = np.zeros(int(present[-1]) + 2, np.int64)
@@ -131,13 +169,19 @@ def axis(start: Numbers, end: Numbers, segment: Numbers, first: Numbers) -> Axis
     high[-1] = beyond[-1] - 1
     # The shift itself may wrap around; what comes out is right again.
     earliest, _ = segment_limits(start, end, first)
-    shift = np.repeat(low[present] - earliest, np.diff(first, append=len(start)))
+    counts = np.diff(first, append=len(start))
+    if moments is not None:
+        begin, shift = np.repeat(earliest, counts), np.repeat(low[present], counts)
+        starts = (start - begin) * ranks + moments.first_rank + shift
+        ends = starts if end is start else (end - begin) * ranks + moments.last_rank + shift
+        return Axis(starts, ends, low, high, ranks)
+    shift = np.repeat(low[present] - earliest, counts)
     starts = start + shift
     return Axis(starts, starts if end is start else end + shift, low, high)
 
 
 def timeline(events: KernelEvents, first: Numbers) -> EventAxes:
-    time = axis(events.start, events.end, events.segment, first)
+    time = axis(events.start, events.end, events.segment, first, events.moments)
     if events.first is None or events.beyond is None:
         return EventAxes(first, time, None)
     return EventAxes(first, time, axis(events.first, events.beyond, events.segment, first))
@@ -173,9 +217,8 @@ def _room(bounds: Bounds, frontier: Frontier, axis: Axis, counted: bool) -> Room
         start, end = _ordered(bounds, frontier, axis, start, end)
     for within in bounds.within:
         if within.counted == counted:
-            width = max(-LONGEST, min(within.width, LONGEST))
-            start = np.maximum(start, latest(within.events, frontier, axis) - width)
-            end = np.minimum(end, earliest(within.events, frontier, axis) + width)
+            start = np.maximum(start, axis.earlier(latest(within.events, frontier, axis), within.width))
+            end = np.minimum(end, axis.later(earliest(within.events, frontier, axis), within.width))
     return Room(start, end)
 
 
@@ -258,6 +301,12 @@ class Players:
         return self.start if self.end is self.start else np.minimum.accumulate(self.end[::-1])[::-1]
 
     @cached_property
+    def beyonds_from(self) -> Numbers:
+        """The same in places, where events are counted."""
+        assert self.beyond is not None, "events are counted"
+        return np.minimum.accumulate(self.beyond[::-1])[::-1]
+
+    @cached_property
     def soonest(self) -> Numbers:
         """For each place: where at it or after it the event is that ends first.
 
@@ -332,7 +381,7 @@ class KernelSearch:
     def _length(self, numbers: Numbers, counted: bool) -> Numbers:
         axis = self.timeline.place if counted else self.timeline.time
         assert axis is not None, "a window counts, but the events are not counted"
-        return axis.end[numbers] - axis.start[numbers]
+        return axis.lengths(numbers)
 
     def _owned(self, numbers: Numbers, leader: bool) -> Truths:
         """No event of a match starts before its start, which is in the owned range."""
@@ -498,7 +547,7 @@ def _differs(frontier: Frontier, name: EventName, row: Numbers, numbers: Numbers
     found = np.ones(len(row), bool)
     if name in frontier.variables:
         found &= frontier.variables[name][row] != numbers
-    if isinstance(name, str | InnerList) and name in frontier.lists:
+    if name in frontier.lists:
         found &= ~contains(frontier.lists[name], row, numbers)
     return found
 
@@ -510,10 +559,12 @@ def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> C
     left = np.searchsorted(players.start, time.start, "left")
     right = np.searchsorted(players.ends_from, time.end, "right")
     if step.until:
-        latest = limits(search, step, frontier)
+        first, latest = limits(search, step, frontier)
         right = np.minimum(right, np.searchsorted(players.start, latest, "right"))
+        if first is not None:
+            left = np.maximum(left, np.searchsorted(players.start, first, "left"))
     if place is not None and players.first is not None and players.beyond is not None:
-        upper = players.first if search.events.lasting else players.beyond
+        upper = players.beyonds_from if search.events.lasting else players.beyond
         left = np.maximum(left, np.searchsorted(players.first, place.start, "left"))
         right = np.minimum(right, np.searchsorted(upper, place.end, "right"))
     joint = tuple(condition for condition in step.where if not is_own(condition, step))
@@ -526,25 +577,33 @@ def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> C
     return replace(these, order=order, left=left, right=right)
 
 
-def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Numbers:
-    """For each row, when the event must have started at the latest: as soon as one of `until` has come to
-    its end."""
-    end = search.timeline.time.end
-    found = np.full(len(frontier), FAR)
+def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> tuple[Numbers | None, Numbers]:
+    """For each row, when the event starts at the earliest, if that is known, and when it must have started at
+    the latest: as soon as one of `until` has come to its end."""
+    found, first = np.full(len(frontier), FAR), None
     for chain in step.until:
-        if len(chain) == 1 and is_plain(search, chain[0]):
-            room, _ = rooms(chain[0].bounds, frontier, search.timeline)
-            following = next_start(search.unowned(), chain[0], room)
-            np.minimum(found, np.where(following <= room.end, following, FAR), out=found)
-            continue
-        rows = frontier.only(names_of_steps(chain)).marked(ROW, np.arange(len(frontier)))
-        for inner in chain:
-            (rows,) = take(search.unowned(), inner, rows)
-        ends = np.full(len(rows), -FAR)
-        for inner in chain:
-            np.maximum(ends, end[rows.variables[inner.variable]], out=ends)
-        row = rows.marks[ROW]
-        found[row] = np.minimum(found[row], ends)
+        ends = _ends_of(search, chain, frontier)
+        if chain[0].includes and not search.events.lasting:
+            first = ends if first is None else np.maximum(first, ends)
+        np.minimum(found, ends, out=found)
+    return first, found
+
+
+def _ends_of(search: KernelSearch, chain: tuple[Take[Value], ...], frontier: Frontier) -> Numbers:
+    """For each row, when a chain of events has come to its end; FAR if it does not."""
+    if len(chain) == 1 and is_plain(search, chain[0]):
+        room, _ = rooms(chain[0].bounds, frontier, search.timeline)
+        following = next_start(search.unowned(), chain[0], room)
+        return np.where(following <= room.end, following, FAR)
+    end = search.timeline.time.end
+    rows = frontier.only(names_of_steps(chain)).marked(ROW, np.arange(len(frontier)))
+    for inner in chain:
+        (rows,) = take(search.unowned(), inner, rows)
+    ends = np.full(len(rows), -FAR)
+    for inner in chain:
+        np.maximum(ends, end[rows.variables[inner.variable]], out=ends)
+    found = np.full(len(frontier), FAR)
+    found[rows.marks[ROW]] = ends
     return found
 
 
@@ -577,7 +636,7 @@ def fits(
         if place is not None and search.timeline.place is not None:
             found &= _inside(numbers, search.timeline.place, place)
     if step.until:
-        found &= search.timeline.time.start[numbers] <= limits(search, step, frontier)
+        found &= search.timeline.time.start[numbers] <= limits(search, step, frontier)[1]
     for name in step.differs:
         found &= _differs(frontier, name, np.arange(len(frontier)), numbers)
     met = set[Value]() if known is None else set(known.where)

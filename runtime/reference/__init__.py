@@ -16,8 +16,9 @@ from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.runtime.reference.algebra import AgentFailure, events
-from neelc.runtime.reference.events import SeveralValues
+from neelc.runtime.reference.events import SeveralValues, last_time, ranked
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent
+from neelc.runtime.reference.question import with_completeness
 from neelc.runtime.reference.recognize import CannotSkip
 from neelc.runtime.reference.results import (
     Answer,
@@ -67,7 +68,8 @@ def events_read(program: Program, place: int, tables: Tables) -> list[ReferenceE
     query = program.queries[place].query
     assert not isinstance(query, HostQuery), "it reads rows, not events"
     streams = (stream for stream in query.streams if not stream.is_relation)
-    return [event for stream in streams for event in events_of(stream, tables, answers, query.clock)]
+    found = (event for stream in streams for event in events_of(stream, tables, answers, query.clock))
+    return list(ranked(found) if isinstance(query, Match) else found)
 
 
 def _answers_before(program: Program, place: int, tables: Tables) -> dict[str, Answer]:
@@ -111,7 +113,9 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
     return [one.binding for one in find_matches(match, read(match, tables, {}))]
 
 
-def read(match: Match, tables: Tables, answers: Answers) -> Iterator[ReferenceEvent]:
+def read(match: Match, tables: Tables, answers: Answers) -> list[ReferenceEvent]:
     """The events of the FROM streams; those of a named query are its rows."""
-    for stream in match.streams:
-        yield from events_of(stream, tables, answers, match.clock)
+    found = [(stream, list(events_of(stream, tables, answers, match.clock))) for stream in match.streams]
+    last = last_time(event for _, events in found for event in events)
+    events = [event for stream, events in found for event in with_completeness(stream, events, last)]
+    return list(ranked(events))

@@ -15,6 +15,7 @@ from neelc.ir.types import DOUBLE, Array, DataType, Map, Struct
 from neelc.ir.types import Decimal as DecimalType
 from neelc.runtime.values.order import comparable, extreme, order
 from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, half_up
+from neelc.runtime.values.statistics import STATISTICS
 from neelc.runtime.values.times import Months, day_interval
 from neelc.runtime.values.types import fit
 from neelc.scalar.type_of import value_type
@@ -125,7 +126,12 @@ def _by(values: Values, sign: int) -> object:
     return chosen(reduce(lambda best, value: better(best, value, sign), values, None))
 
 
+def _statistic(compute: Callable[[Sequence[Any]], object]) -> Callable[[Values, DataType], object]:
+    return lambda values, _: compute(values)
+
+
 AGGREGATES: dict[str, Callable[[Values, DataType], object]] = {
+    **{name: _statistic(compute) for name, compute in STATISTICS.items()},
     "any": _any,
     "any_value": lambda values, _: values[0] if values else None,
     "avg": _average,

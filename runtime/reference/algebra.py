@@ -158,6 +158,8 @@ def events(operator: a.Operator, read: Read, clock: Clock) -> list[ValidPayload]
             return list(coalesced(below[0]))
         case a.PatternMatcher():
             return list(matched(operator, below[0]))
+        case a.Merger():
+            return [event for several in below for event in several]
         case a.Agent():
             return agent_rows(operator, below, clock)
     raise AssertionError(f"{type(operator).__name__} has no meaning")
@@ -236,7 +238,7 @@ def matched(operator: a.PatternMatcher, input: Sequence[ValidPayload]) -> Iterat
     rows = [next(iter(event.binding.values())).attributes for event in input]
     times = [int(event.start) for event in input]
     for match in sequential(operator.clause, rows, times):
-        last = times[match.rows[-1]]
+        last = times[match.events[-1].row]
         names = [column.name for column in operator.clause.output]
         values = dict(zip(names, match.values, strict=True))
         yield ValidPayload(named(operator.variable, values), last, last + a.instant(operator.clock))

@@ -7,10 +7,11 @@ early. It may offer too much, never too little.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, bound_events
 from neelc.runtime.reference.partial import PartialMatch, checked
 from neelc.runtime.reference.question import (

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fractions import Fraction
 
 from neelc.ir.names import bare, is_quoted
-from neelc.ir.program import Clock, ConceptColumn, EventType, LevelColumn, Member, Stream
+from neelc.ir.program import Clock, ConceptColumn, EventType, LevelColumn, Member, MemberColumn, Stream
+from neelc.ir.types import LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, nanoseconds
-from neelc.runtime.values.order import comparable
+from neelc.runtime.values.order import comparable, place_of
 
 Row = Mapping[str, object]
 
@@ -25,9 +28,48 @@ def read_events(stream: Stream, rows: Sequence[Row], clock: Clock | None = None)
     for number, row in enumerate(rows):
         start, end = (nanoseconds(row[name], stream.unit, clock) for name in (stream.start, last))
         if start is not None and end is not None and start <= end:
+            count = (end - start) // LENGTHS[stream.unit] + 1 if stream.latest else 1
+            weights = time_weights(stream, row, count)
+            if weights is not None and not weights:
+                continue
             attributes = {column.name: row[column.name] for column in stream.own_columns}
             times = (row[stream.start], row[last])
-            yield ReferenceEvent(stream.name, number, type_of(stream, row), start, end, attributes, times)
+            order = tuple(row[name] for name in stream.then_by)
+            kind = type_of(stream, row)
+            yield ReferenceEvent(stream.name, number, kind, start, end, attributes, times, weights, order)
+
+
+def time_weights(stream: Stream, row: Row, count: int) -> tuple[Fraction, ...] | None:
+    """ "How likely each of the times is": None if they are equally likely, as where nothing is known. Empty
+    if what the row has is no distribution of `count` times: "then it is no event".
+
+    >>> from neelc.ir.program import Stream
+    >>> [str(one) for one in time_weights(Stream("S", (), "lo", latest="hi", shape="TRIANGULAR"), {}, 3)]
+    ['1/4', '1/2', '1/4']
+    >>> weighed = Stream("S", (), "lo", latest="hi", weights="w")
+    >>> [str(one) for one in time_weights(weighed, {"w": [3.0, 1.0]}, 2)]
+    ['3/4', '1/4']
+    >>> time_weights(weighed, {"w": [1.0, -1.0]}, 2), time_weights(weighed, {"w": None}, 2)
+    ((), None)
+    """
+    if stream.weights is not None:
+        given = row[stream.weights]
+        return None if given is None else _shares(given, count)
+    word = stream.shape if stream.shape_column is None else row[stream.shape_column]
+    match None if word is None else str(word).upper():
+        case None | "UNIFORM":
+            return None
+        case "TRIANGULAR":
+            return _shares([min(place + 1, count - place) for place in range(count)], count)
+    return ()
+
+
+def _shares(given: object, count: int) -> tuple[Fraction, ...]:
+    assert isinstance(given, Sequence), "an array"
+    if len(given) != count or any(one is None or not math.isfinite(one) or one < 0 for one in given):
+        return ()
+    total = sum(map(Fraction, given))
+    return tuple(Fraction(one) / total for one in given) if total else ()
 
 
 def type_of(stream: Stream, row: Row) -> object:
@@ -70,7 +112,37 @@ def members(
 
 def in_order(events: Iterable[ReferenceEvent]) -> tuple[ReferenceEvent, ...]:
     """ "Input order never matters": by time; between simultaneous events any fixed order will do."""
-    return tuple(sorted(events, key=lambda event: (event.start, event.end, event.stream, event.row)))
+    return tuple(sorted(events, key=lambda event: (event.first, event.last, event.stream, event.row)))
+
+
+def ranked(events: Iterable[ReferenceEvent]) -> Iterator[ReferenceEvent]:
+    """ "Events with equal `ts` are ordered by these columns": each event with the place of its values of
+    THEN BY among those of all events. NULL comes first. What has ranks keeps them.
+
+    >>> orders = [(2, "b"), (None, "c"), (2, "a"), (2, "b")]
+    >>> made = (ReferenceEvent("S", row, "A", 7, 7, {}, (7, 7), order=one) for row, one in enumerate(orders))
+    >>> events = list(made)
+    >>> [event.first - 7 * event.ranks for event in ranked(events)]
+    [2, 0, 1, 2]
+    """
+    events = tuple(events)
+    places = sorted({place_of(event.order) for event in events})
+    if len(places) < 2 or any(event.ranks > 1 for event in events):
+        yield from events
+        return
+    rank = {place: number for number, place in enumerate(places)}
+    for event in events:
+        yield replace(event, rank=rank[place_of(event.order)], ranks=len(places))
+
+
+ENDLESS = 10**30
+"""The end of what has no end, in nanoseconds: after every time there is."""
+
+
+def last_time(events: Iterable[ReferenceEvent]) -> float:
+    """ "The data end with the last time of their events"; an event without an end has come when it starts."""
+    ends = (event.start if event.end == ENDLESS else event.end for event in events)
+    return max(ends, default=-math.inf)
 
 
 # What is known of an event beside its data.
@@ -98,6 +170,11 @@ def with_derived(
         for one in stream.derived
         if isinstance(one, LevelColumn) and one.attribute
     }
+    listed = {
+        one.name: [row[one.of] for row in tables[one.relation.name]]
+        for one in stream.derived
+        if isinstance(one, MemberColumn)
+    }
     for event in events:
         more = dict(event.attributes)
         for one in stream.derived:
@@ -106,7 +183,22 @@ def with_derived(
             elif isinstance(one, LevelColumn):
                 key = event.attributes.get(one.attribute)
                 more[one.name] = None if key is None else looked_up[one.name].get(key)
+            elif isinstance(one, MemberColumn):
+                more[one.name] = is_among(event.attributes.get(one.attribute), listed[one.name])
         yield replace(event, attributes=more)
+
+
+def is_among(value: object, values: Sequence[object]) -> bool | None:
+    """SQL's IN: TRUE if one of the comparisons is, FALSE if all are, else NULL.
+
+    >>> is_among(1, [1, None]), is_among(2, [1]), is_among(2, [1, None]), is_among(None, [1])
+    (True, False, None, None)
+    >>> is_among(None, [])
+    False
+    """
+    if value is not None and value in values:
+        return True
+    return None if values and (value is None or None in values) else False
 
 
 def concept(event: ReferenceEvent, column: ConceptColumn) -> object:

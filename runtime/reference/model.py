@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from fractions import Fraction
 
 from neelc.ir.names import find
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import clock as shown
 from neelc.runtime.values.times import instant, midnight
 
@@ -21,6 +23,10 @@ composite closure (`SEQ(A a, B b)+ k[]`)."""
 @dataclass(frozen=True)
 class ReferenceEvent:
     """A row with attributes (by bare name), a type, and a valid time `[start, end]` in nanoseconds.
+
+    `order` are the values of THEN BY, which order events of the same time. A query gives each event a `rank`
+    by them, less than `ranks`, and compares *moments*: a time and a rank as one whole number. Windows compare
+    times alone.
 
     Two events are equal when they are the same row of the same stream, whatever their attributes.
 
@@ -37,6 +43,21 @@ class ReferenceEvent:
     attributes: Mapping[str, object] = field(compare=False, repr=False)
     times: tuple[object, object] = field(compare=False, repr=False)
     """`ts` and `te` as values of the timestamp column's type."""
+    weights: Sequence[Fraction] | None = field(default=None, compare=False, repr=False)
+    """Of an imprecise time: how likely each instant from the first to the last is; None: equally likely."""
+    order: tuple[object, ...] = field(default=(), compare=False, repr=False)
+    rank: int = field(default=0, compare=False, repr=False)
+    ranks: int = field(default=1, compare=False, repr=False)
+
+    @property
+    def first(self) -> int:
+        """The moment at which it starts."""
+        return self.start * self.ranks + self.rank
+
+    @property
+    def last(self) -> int:
+        """The moment at which it ends."""
+        return self.end * self.ranks + self.rank
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from neelc.ir import expressions as e
@@ -27,6 +27,7 @@ from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import targets
 from neelc.ir.program import FurthestPrefix, Match
 from neelc.ir.types import DataType, Struct
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import list_of, meaning, places, position
 from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, attribute, bound_events
 from neelc.runtime.reference.question import (
@@ -247,11 +248,12 @@ def furthest(match: Match, partial: FurthestPrefix, bindings: Sequence[Binding])
 
 
 class MatchOrder:
-    """Which of the matches of one prefix is kept: the one that ends first; then by the times of its events,
-    variable by variable; then by the values that RETURN names. The order of the input never matters."""
+    """Which of several matches is kept: the one that ends first; then by the times of its events, variable by
+    variable; then by the values that RETURN names. The order of the input never matters. Without `variables`,
+    their order is that of the pattern."""
 
-    def __init__(self, match: Match) -> None:
-        self.variables = targets(match.pattern)
+    def __init__(self, match: Match, variables: Sequence[str] | None = None) -> None:
+        self.variables = targets(match.pattern) if variables is None else variables
         outputs = [output.expression for output in match.outputs]
         self.mentioned = cache(
             lambda name: tuple(dict.fromkeys(m for o in outputs for m in mentions(name, o)))
@@ -259,7 +261,7 @@ class MatchOrder:
 
     def place(self, binding: Binding) -> tuple[int, Place, Place]:
         lists = [one for name in self.variables for one in leaves(name, binding.get(name))]
-        end = max(event.end for event in bound_events(binding))
+        end = max(event.last for event in bound_events(binding))
         times = [None if events is None else [_time(event) for event in events] for _, events in lists]
         values = [[self._values(name, event) for event in events or ()] for name, events in lists]
         return end, place_of(times), place_of(values)
@@ -269,7 +271,7 @@ class MatchOrder:
 
 
 def _time(event: ReferenceEvent | None) -> list[int] | None:
-    return None if event is None else [event.start, event.end]
+    return None if event is None else [event.first, event.last]
 
 
 def leaves(name: str, value: object) -> Iterator[tuple[str, Events | None]]:

@@ -6,7 +6,7 @@ import datetime
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -25,10 +25,11 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import walk
 from neelc.ir.patterns import Window
-from neelc.ir.program import Clock, Match
+from neelc.ir.program import Clock, CompleteColumn, Match, Stream
 from neelc.ir.types import LENGTHS, TIMESTAMP
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import in_order, members
+from neelc.runtime.reference.events import in_order, last_time, members, ranked
 from neelc.runtime.reference.model import (
     Binding,
     EvaluationContext,
@@ -40,13 +41,16 @@ from neelc.runtime.reference.model import (
 from neelc.runtime.values.order import comparable
 
 # Scopes: the intervals of time that parts are checked in, and how far a window reaches.
+#
+# They are measured in moments: `"before", "after", "strictly between", next and contiguity use (ts, seqno,
+# ...)`. Without THEN BY a moment is a time.
 
 
 @dataclass(frozen=True)
 class Scope:
-    """An interval of time, both ends included.
+    """An interval of moments, both ends included.
 
-    Times are whole numbers, so an open end is the closed one a nanosecond further in: after `t` is from `t
+    Moments are whole numbers, so an open end is the closed one that is one further in: after `t` is from `t
     + 1`.
     """
 
@@ -58,7 +62,7 @@ class Scope:
 
     def contains(self, event: ReferenceEvent) -> bool:
         """An event is inside when all of its valid time is."""
-        return self.low <= event.start and event.end <= self.high
+        return self.low <= event.first and event.last <= self.high
 
 
 EVERYWHERE = Scope()
@@ -68,7 +72,7 @@ NOWHERE = Scope(math.inf, -math.inf)
 @dataclass(frozen=True)
 class Extent:
     """ "The start (end) of a match is the least `ts` (greatest `te`) of all events bound in it"; so of a
-    part."""
+    part, in moments."""
 
     start: int
     end: int
@@ -78,7 +82,7 @@ def extent(events: Sequence[ReferenceEvent]) -> Extent | None:
     """The extent of some events; a part that binds none takes no room."""
     if not events:
         return None
-    return Extent(min(event.start for event in events), max(event.end for event in events))
+    return Extent(min(event.first for event in events), max(event.last for event in events))
 
 
 def in_sequence(extents: Sequence[Extent | None]) -> bool:
@@ -283,8 +287,8 @@ class ReferenceQuery:
     def events_of_type(self, type: str, scope: Scope) -> Iterator[ReferenceEvent]:
         """The events of a type that lie inside a scope, in order of time."""
         events = self.members[type]
-        for place in range(bisect_left(events, scope.low, key=lambda event: event.start), len(events)):
-            if events[place].start > scope.high:
+        for place in range(bisect_left(events, scope.low, key=lambda event: event.first), len(events)):
+            if events[place].first > scope.high:
                 return
             if scope.contains(events[place]):
                 yield events[place]
@@ -296,6 +300,11 @@ class ReferenceQuery:
     def starts(self, event: ReferenceEvent) -> tuple[int, ...]:
         """When the events in the partition of `event` start."""
         return self._starts.get(partition_key(self.match, event), ())
+
+    @cached_property
+    def last_time(self) -> float:
+        """When the data end."""
+        return last_time(self.events)
 
     @cached_property
     def sets(self) -> dict[str, frozenset[ReferenceEvent]]:
@@ -325,7 +334,7 @@ def question(match: Match, events: Iterable[ReferenceEvent]) -> ReferenceQuery:
     """
     where: Expr | None = SameAttributes(match.partition) if match.partition else None
     whole = p.And((match.pattern,), where=where, within=match.within)
-    ordered = in_order(events)
+    ordered = in_order(ranked(events))
     facts_by_part = {id(part): facts(part) for part in walk(whole) if isinstance(part, p.Pattern)}
     return ReferenceQuery(whole, match, ordered, members(match.types, ordered), facts_by_part)
 
@@ -396,14 +405,18 @@ def reach(question: ReferenceQuery, window: Window | None, events: Sequence[Refe
     """The scope that a window leaves around the events of a part; None when the window does not hold for
     them.
 
-    Without a window, or without an event to measure from, nothing is bounded.
+    Without a window, or without an event to measure from, nothing is bounded. "Windows use ts alone": a scope
+    that reaches to a time holds all moments of that time.
     """
-    bounds = extent(events)
-    if window is None or bounds is None:
+    if window is None or not events:
         return EVERYWHERE
+    bounds = Extent(min(event.start for event in events), max(event.end for event in events))
     if window.unit == "EVENT":
-        return reach_of_count(question, size(window), events[0], bounds)
-    return reach_of_time(length(window), bounds)
+        times = reach_of_count(question, size(window), events[0], bounds)
+    else:
+        times = reach_of_time(length(window), bounds)
+    ranks = events[0].ranks
+    return None if times is None else Scope(times.low * ranks, times.high * ranks + ranks - 1)
 
 
 def reach_of_time(width: int, bounds: Extent) -> Scope | None:
@@ -430,6 +443,17 @@ def reach_of_count(
     low = starts[beyond - count - 1] + 1 if beyond > count else EVERYWHERE.low
     high = starts[first + count] - 1 if first + count < len(starts) else EVERYWHERE.high
     return Scope(low, high)
+
+
+def with_completeness(
+    stream: Stream, events: Iterable[ReferenceEvent], last: float
+) -> Iterator[ReferenceEvent]:
+    """The events of a stream with what a rewritten query asks of them: whether the data, which end at `last`,
+    go on for as long as a window after they start."""
+    asked = [one for one in stream.derived if isinstance(one, CompleteColumn)]
+    for event in events:
+        more = {one.name: event.start + length(one.within) <= last for one in asked}
+        yield replace(event, attributes={**event.attributes, **more}) if more else event
 
 
 def size(window: Window) -> int:

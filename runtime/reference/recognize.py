@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cmp_to_key
 from itertools import permutations
 
@@ -23,6 +23,7 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.row_patterns import SortItem
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent, nanoseconds
@@ -124,9 +125,11 @@ def _looked_up(value: RowValue, seen: RowContext) -> object:
 
 
 def _rows(value: AtRow | OverRows, seen: RowContext) -> list[int]:
-    """The numbers of the rows that are mapped to the value's variables."""
+    """The numbers of the rows that are mapped to the value's variables. In JEPC's patterns a row may be
+    mapped to several; it is one row."""
     mapped = seen.final if value.final else seen.running
-    return [one.row for one in mapped if not value.variables or one.variable in value.variables]
+    rows = (one.row for one in mapped if not value.variables or one.variable in value.variables)
+    return list(dict.fromkeys(rows))
 
 
 def _row_number(value: AtRow, seen: RowContext) -> int | None:

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cmp_to_key
 
 from neelc.ir import algebra as a
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Aggregate, is_many
 from neelc.ir.names import bare
 from neelc.ir.node import Node, children
-from neelc.ir.program import Clock, Column, Match, Stream
+from neelc.ir.program import MATCH_NUMBER, ROW, Clock, Column, Match, ResultOrder, Stream
+from neelc.ir.row_patterns import SortItem
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import FOREVER, ValidPayload, named, read_events, with_derived
+from neelc.runtime.reference.events import (
+    ENDLESS,
+    FOREVER,
+    ValidPayload,
+    named,
+    read_events,
+    with_derived,
+)
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, bound_events, by_clock, moment
+from neelc.runtime.reference.question import extent
 from neelc.runtime.reference.worlds import WeighedMatch
-from neelc.runtime.values.order import comparable
+from neelc.runtime.values.order import comparable, order
 
 
 @dataclass(frozen=True)
 class Result:
-    """The rows of a query, in no particular order.
+    """The rows of a query, in no particular order unless it has an ORDER BY.
 
     With `has_valid_time`, the last two columns are the valid time of a row, and results are equal if their
     snapshots are.
@@ -41,12 +52,56 @@ class ResultRow:
 
 def rows_of(match: Match, matches: Sequence[WeighedMatch]) -> list[ResultRow]:
     """ "One row per match; rows may be equal unless DISTINCT." """
-    contexts = [context(item, match.clock) for item in matches]
+    contexts = numbered(match, [context(item, match.clock) for item in matches])
     if match.aggregated:
         rows = list(aggregated(match, contexts))
     else:
         rows = [ResultRow(values(match, each), events(each)) for each in contexts]
-    return distinct(rows) if match.distinct else rows
+    rows = distinct(rows) if match.distinct else rows
+    return rows if match.order is None else ordered(match, match.order, rows)
+
+
+def numbered(match: Match, contexts: Sequence[EvaluationContext]) -> Sequence[EvaluationContext]:
+    """ "`match_number` is the number of a match, from 1 on, in the order of its start, of its end, and of the
+    other columns, from left to right." """
+    if match.numbered is None:
+        return contexts
+    columns = [output.expression for output in match.numbered]
+
+    def place(each: EvaluationContext) -> tuple[object, ...]:
+        bounds = extent(events(each))
+        assert bounds is not None, "a match has events"
+        return (bounds.start, bounds.end, *(evaluate(column, each) for column in columns))
+
+    def compared(one: EvaluationContext, other: EvaluationContext) -> int:
+        return order(place(one), place(other))
+
+    found = sorted(contexts, key=cmp_to_key(compared))
+    return [
+        replace(each, properties={**each.properties, MATCH_NUMBER: number})
+        for number, each in enumerate(found, 1)
+    ]
+
+
+def ordered(match: Match, by: ResultOrder, rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """ORDER BY: the first item decides, then the next; NULL comes first, or last where the order descends,
+    unless NULLS says otherwise. LIMIT: the first rows."""
+    names = [output.name for output in match.outputs]
+    found = list(rows)
+    for item in reversed(by.items):
+
+        def place(row: ResultRow, item: SortItem = item) -> object:
+            binding = named(ROW, dict(zip(names, row.values, strict=True)))
+            return evaluate(item.expression, EvaluationContext(binding))
+
+        is_first = item.nulls == "FIRST" if item.nulls else not item.descending
+        absent = [row for row in found if place(row) is None]
+        there = [row for row in found if place(row) is not None]
+        there.sort(
+            key=cmp_to_key(lambda one, other: order(place(one), place(other))), reverse=item.descending
+        )
+        found = [*absent, *there] if is_first else [*there, *absent]
+    return found if by.limit is None else found[: by.limit]
 
 
 def result(match: Match, rows: Sequence[ResultRow]) -> Result:
@@ -128,9 +183,6 @@ def as_events(
 # The events of streams, and of queries before: for patterns and for the algebra.
 
 Tables = Mapping[str, Sequence[Mapping[str, object]]]
-
-ENDLESS = 10**30
-"""The end of what has no end, in nanoseconds: after every time there is."""
 
 
 @dataclass(frozen=True)

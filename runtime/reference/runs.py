@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from neelc.ir import patterns as p
 from neelc.ir.node import walk
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.candidates import BindingSearch
 from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.partial import PartialMatch
@@ -207,7 +208,7 @@ def next_instant(
     of its own."""
     question = search.question
     allowed = reach(question, question.whole.within, tuple(bound_events(run.partial.binding)))
-    for instant, events in groupby(later(question.events, run.last), lambda event: event.start):
+    for instant, events in groupby(later(question.events, run.last), lambda event: event.first):
         if allowed and instant > allowed.high:
             return
         longer = [longer for event in events for longer in taken(search, event, following)]
@@ -227,13 +228,13 @@ def contiguous(events: Sequence[ReferenceEvent], last: ReferenceEvent) -> list[R
     """
     result: list[ReferenceEvent] = []
     for event in later(events, last):
-        if result and event.start > min(other.end for other in result):
+        if result and event.first > min(other.last for other in result):
             break
         result.append(event)
-    return [event for event in result if event.start <= min(other.end for other in result)]
+    return [event for event in result if event.first <= min(other.last for other in result)]
 
 
 def later(events: Sequence[ReferenceEvent], last: ReferenceEvent | None) -> Iterator[ReferenceEvent]:
     """The events that start after `last` ends, in order of time."""
-    place = bisect_right(events, last.end, key=lambda event: event.start) if last else 0
+    place = bisect_right(events, last.last, key=lambda event: event.first) if last else 0
     return (events[place] for place in range(place, len(events)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 
 from neelc.ir import patterns as p
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events
 from neelc.runtime.reference.question import (
@@ -18,6 +21,7 @@ from neelc.runtime.reference.question import (
     between,
     extent,
     holds,
+    holds_at,
     in_sequence,
     iteration,
     reach,
@@ -28,18 +32,24 @@ from neelc.runtime.reference.question import (
 @dataclass(frozen=True)
 class PartContext:
     """What a part is checked with: the binding of every variable it may name, its scope, and the `[id]`s of
-    the parts around it, each with the events that it has brought together so far."""
+    the parts around it, each with the events that it has brought together so far. `last` is the time that
+    scopes of negations may not reach beyond."""
 
     binding: Binding
     scope: Scope = EVERYWHERE
     same: tuple[tuple[tuple[str, ...], tuple[ReferenceEvent, ...]], ...] = ()
+    last: float = math.inf
 
 
 def is_match(question: ReferenceQuery, binding: Binding) -> bool:
     """ "A match is a binding of the pattern's positive variables to events", at least one; "one event is
-    never bound to two variables of the same match"."""
+    never bound to two variables of the same match".
+
+    WHEN COMPLETE: "the scope of each of its negations ends before the data do, or with them".
+    """
     events = list(bound_events(binding))
-    return 0 < len(events) == len(set(events)) and satisfies(question, question.whole, PartContext(binding))
+    view = PartContext(binding, last=question.last_time if question.match.complete else math.inf)
+    return 0 < len(events) == len(set(events)) and satisfies(question, question.whole, view)
 
 
 def satisfies(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
@@ -51,7 +61,11 @@ def satisfies(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> b
     if isinstance(part, p.Optional) and is_absent(question, part, view.binding):
         return True
     inside = within(question, part, view)
-    return inside is not None and is_satisfied_inside(question, part, inside)
+    if inside is None or not is_satisfied_inside(question, part, inside):
+        return False
+    # What a closure must lack lies between its elements and the part before it, whatever its own window is.
+    outside = replace(inside, scope=view.scope)
+    return not isinstance(part, p.Repeat) or all(lacks(question, part, gap, outside) for gap in part.gaps)
 
 
 def within(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> PartContext | None:
@@ -67,7 +81,7 @@ def within(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> Part
         or not all(holds(condition, view.binding) for condition in facts.conditions)
     ):
         return None
-    return PartContext(view.binding, view.scope & reached, view.same + same)
+    return replace(view, scope=view.scope & reached, same=view.same + same)
 
 
 def is_satisfied_inside(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> bool:
@@ -149,10 +163,17 @@ def satisfies_not(question: ReferenceQuery, part: p.Not, view: PartContext) -> b
     scope."
 
     A binding of q must bind an event: `!(B? b)` is `!B b`. What EXISTS drops counts as bound here. `!!q`: q
-    exists.
+    exists; that is known as soon as it does, so it does not matter when the data end. Nor does it for what is
+    negative inside q: that ends where q's scope does, or before.
     """
     if isinstance(part.part, p.Not):
-        return not satisfies_not(question, part.part, view)
+        inner = part.part.part
+        if isinstance(inner, p.Not):
+            return satisfies_not(question, inner, view)
+        return not satisfies_not(question, part.part, replace(view, last=math.inf))
+    if view.scope.high > view.last:
+        return False
+    view = replace(view, last=math.inf)
     return not any(
         satisfies(question, part.part, wider) and binds_an_event(question, part.part, wider)
         for wider, _ in extensions(question, part.part, view)
@@ -194,8 +215,59 @@ def satisfies_repeat(question: ReferenceQuery, part: p.Repeat, view: PartContext
     if part.most is not None and len(elements) > part.most:
         return False
     iterations = [(part.part, {**view.binding, **iteration(part, element)}) for element in elements]
-    return all(any(bound_events(element)) for element in elements) and satisfies_sequence(
-        question, iterations, view
+    return (
+        all(any(bound_events(element)) for element in elements)
+        and satisfies_sequence(question, iterations, view)
+        and are_near(question, part, elements)
+    )
+
+
+def are_near(question: ReferenceQuery, part: p.Repeat, elements: Sequence[object]) -> bool:
+    """ "EACH WITHIN 5 SECONDS for the longest time from one element to the next": two neighbours fit into
+    it."""
+    pairs = pairwise([tuple(bound_events(element)) for element in elements])
+    return all(reach(question, part.each_within, (*one, *other)) is not None for one, other in pairs)
+
+
+def lacks(question: ReferenceQuery, part: p.Repeat, gap: p.ClosureGap, view: PartContext) -> bool:
+    """Whether a closure lacks what it must lack: "no such c" in the room that the gap speaks of."""
+    elements = view.binding.get(part.variable or ELEMENT)
+    assert isinstance(elements, tuple), "a closure that is satisfied has a list"
+    extents = [one for element in elements if (one := extent(tuple(bound_events(element))))]
+    if not extents:
+        return True
+    first, last = extents[0], extents[-1]
+    match gap.reach:
+        case p.GapReach.FIRST:
+            rooms: list[Scope] = [Scope(view.scope.low, first.start - 1)]
+        case p.GapReach.EACH:
+            rooms = [Scope(one.end + 1, other.start - 1) for one, other in pairwise(extents)]
+            return all(not is_in_gap(question, gap, place, view, room) for place, room in enumerate(rooms, 1))
+        case p.GapReach.UNTIL:
+            rooms = [Scope(view.scope.low, last.start - 1)]
+        case p.GapReach.WITHOUT:
+            rooms = [Scope(first.end + 1, last.start - 1)]
+    return all(satisfies_not(question, p.Not(gap.part), replace(view, scope=room)) for room in rooms)
+
+
+def is_in_gap(
+    question: ReferenceQuery, gap: p.ClosureGap, place: int, view: PartContext, room: Scope
+) -> bool:
+    """Whether an event lies in the gap before the element at `place`, which is i in its conditions. What
+    holds by definition of the first element is no question here: there is no gap before it."""
+    taken = set(bound_events(view.binding))
+    # A rewritten query may have an OR of types in the place of a concept.
+    kinds = gap.part.parts if isinstance(gap.part, p.Or) else (gap.part,)
+    return any(
+        event not in taken
+        and all(agree(attributes, (*concerned, event)) for attributes, concerned in view.same)
+        and all(
+            holds_at(condition, {**view.binding, kind.variable or ELEMENT: event}, place)
+            for condition in question.facts(kind).conditions
+        )
+        for kind in kinds
+        if isinstance(kind, p.Event)
+        for event in question.events_of_type(kind.type, room)
     )
 
 
@@ -215,7 +287,7 @@ def extensions(
             continue
         same = tuple((attributes, (*concerned, *events)) for attributes, concerned in view.same)
         if all(agree(attributes, concerned) for attributes, concerned in same):
-            yield PartContext(binding, view.scope, same), events
+            yield replace(view, binding=binding, same=same), events
 
 
 def is_absent(question: ReferenceQuery, part: p.Pattern, binding: Binding) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -14,8 +14,10 @@ from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.candidates import candidates
 from neelc.runtime.reference.events import in_order
+from neelc.runtime.reference.kept import kept
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.partial import furthest
 from neelc.runtime.reference.question import EVERYWHERE, ReferenceQuery, again, length, question
@@ -95,6 +97,8 @@ def matches_in(question: ReferenceQuery) -> list[Binding]:
     matches = [binding for binding in distinct.values() if is_match(question, binding)]
     if question.match.partial is not None:
         return furthest(question.match, question.match.partial, matches)
+    if question.match.kept is not None:
+        return kept(question.match, question.match.kept, matches)
     return collapse(matches) if question.match.collapsed else matches
 
 
@@ -103,7 +107,7 @@ def matches_in_worlds(
 ) -> list[WeighedMatch]:
     """The matches among `events`, each bound to events with all of their possible time."""
     whole = {event: event for event in events}
-    choices = [list(instants(event, units)) for event in events]
+    choices = [instants(event, units) for event in events]
     count = prod(len(choice) for choice in choices)
     if count > MAX_WORLDS:
         detail = (
@@ -111,22 +115,32 @@ def matches_in_worlds(
         )
         raise LimitReached("MAX_WORLDS", MAX_WORLDS, detail)
     sums: dict[object, WeighedMatch] = {}
-    for world in product(*choices):
-        for binding in matches_in(again(query, world)):
+    for choice in product(*choices):
+        world = [event for event, _ in choice]
+        chance = prod((share for _, share in choice), start=Fraction(1))
+        for found in matches_in(again(query, world)):
+            binding = restored(found, whole)
+            if query.match.collapsed:
+                binding = in_one_order(binding)
             key = binding_key(binding)
-            before = sums.get(key, WeighedMatch(restored(binding, whole), Fraction(0)))
-            sums[key] = replace(before, confidence=before.confidence + Fraction(1, count))
+            before = sums.get(key, WeighedMatch(binding, Fraction(0)))
+            sums[key] = replace(before, confidence=before.confidence + chance)
     return list(sums.values())
 
 
-def instants(event: ReferenceEvent, units: Mapping[str, int]) -> Iterator[ReferenceEvent]:
-    """ "Integers, uniform over lo..hi": the event at each of its possible times."""
+def instants(event: ReferenceEvent, units: Mapping[str, int]) -> list[tuple[ReferenceEvent, Fraction]]:
+    """ "Integers, uniform over lo..hi" unless the stream says how likely each is: the event at each of its
+    possible times, with the probability of that."""
     if event.stream not in units:
-        yield event
-        return
+        return [(event, Fraction(1))]
     unit = units[event.stream]
-    for instant in range(event.start // unit, event.end // unit + 1):
-        yield replace(event, start=instant * unit, end=instant * unit, times=(instant, instant))
+    times = range(event.start // unit, event.end // unit + 1)
+    shares = event.weights or [Fraction(1, len(times))] * len(times)
+    return [
+        (replace(event, start=time * unit, end=time * unit, times=(time, time)), share)
+        for time, share in zip(times, shares, strict=True)
+        if share
+    ]
 
 
 def restored(value: object, whole: Mapping[ReferenceEvent, ReferenceEvent]) -> dict[str, object]:
@@ -144,6 +158,15 @@ def restored(value: object, whole: Mapping[ReferenceEvent, ReferenceEvent]) -> d
 
     assert isinstance(value, Mapping)
     return {name: restore(item) for name, item in value.items()}
+
+
+def in_one_order(binding: Binding) -> dict[str, object]:
+    """ "Worlds that differ only in the order of the elements give one row": the elements of each list by
+    their earliest time, and then by their latest one."""
+    return {
+        name: in_order(bound_events(value)) if isinstance(value, tuple) else value
+        for name, value in binding.items()
+    }
 
 
 def relevant(question: ReferenceQuery) -> list[ReferenceEvent]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -12,15 +11,18 @@ from typing import Any
 import numpy as np
 
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
-from neelc.runtime.kernels.frontier import Frontier
+from neelc.runtime.kernels.frontier import Frontier, distinct
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Apply,
     ColumnValue,
     Constant,
     EventName,
+    OneByOne,
     PatternProgram,
     Total,
     Value,
+    columns_of_value,
     conditions,
     names_of_value,
 )
@@ -239,7 +241,34 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
             assert compute is not None, f"no kernel computes {operation}"
             result = compute(*arguments, type=type)
             return _agreed(result, value, lookup) if operation == "agrees" else result
+        case OneByOne(single):
+            return _one_by_one(single, lookup, events)
     raise TypeError(value)
+
+
+def _one_by_one(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArray:
+    """A truth value of each combination of events, computed once for each that is there."""
+    columns = tuple(dict.fromkeys(columns_of_value(value)))
+    found = {variable: _numbers(variable, lookup) for variable in names_of_value(value)}
+    rows = max((len(numbers) for numbers in found.values() if numbers is not None), default=1)
+    nothing = np.full(rows, -1)
+    bound = {name: nothing if numbers is None else numbers for name, numbers in found.items()}
+    first, like = distinct(list(bound.values())) if bound else (np.zeros(1, np.int64), np.zeros(1, np.int64))
+    compute = compiled(value, columns.index)
+    values = [_python_values(column, bound[column.variable][first], events) for column in columns]
+    results = [compute(row) for row in zip(*values, strict=True)] if columns else [compute(())]
+    truths = np.array([result is True for result in results], bool)
+    return NullableArray(truths[like], np.array([result is not None for result in results], bool)[like])
+
+
+def _python_values(column: ColumnValue, numbers: Numbers, events: KernelEvents) -> list[object]:
+    """The values of a column for some events; None where there is none."""
+    assert events.values is not None, "single values are needed"
+    present = np.flatnonzero(numbers >= 0)
+    values: list[object] = [None] * len(numbers)
+    for place, value in zip(present.tolist(), events.values(column.name, numbers[present]), strict=True):
+        values[place] = value
+    return values
 
 
 def seen(frontier: Frontier) -> Lookup:

@@ -29,7 +29,7 @@ _CLOCK = r"[ T](\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?(.*))?)?"
 _TIMESTAMP = re.compile(
     r"([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:" + _CLOCK + r")?)?)?\Z", re.ASCII | re.DOTALL
 )
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?\Z", re.ASCII)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2}(?!\d)|\d{2})(?::?(\d{2})(?::?(\d{2}))?)?\Z", re.ASCII)
 # Java's ZoneId.SHORT_IDS, which Spark takes for zones too.
 _SHORT = {
     "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",

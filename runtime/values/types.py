@@ -11,8 +11,8 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.scalars import EXACT, FAILURES, MICROSECOND, quotient
 from neelc.runtime.values.times import (
     BLANKS,
@@ -157,8 +157,8 @@ def float_text(value: float, is_single: bool = False) -> str:
 
     >>> float_text(123456789.0), float_text(0.001), float_text(1e-4), float_text(float("inf"))
     ('1.23456789E8', '0.001', '1.0E-4', 'Infinity')
-    >>> float_text(0.10000000149011612, is_single=True)
-    '0.1'
+    >>> float_text(0.10000000149011612, is_single=True), float_text(5e-324)
+    ('0.1', '4.9E-324')
     """
     if math.isnan(value):
         return "NaN"
@@ -166,9 +166,7 @@ def float_text(value: float, is_single: bool = False) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    sign, digits, exponent = (
-        decimal.Decimal(_shortest(value) if is_single else repr(value)).normalize().as_tuple()
-    )
+    sign, digits, exponent = decimal.Decimal(_digits(value, is_single)).normalize().as_tuple()
     assert isinstance(exponent, int)
     figures, point = "".join(map(str, digits)), len(digits) + exponent
     if not 1e-3 <= abs(value) < 1e7:
@@ -180,9 +178,24 @@ def float_text(value: float, is_single: bool = False) -> str:
     return "-" * sign + text
 
 
-def _shortest(value: float) -> str:
-    """The fewest digits that only this FLOAT is nearest to."""
-    return next(text for digits in range(1, 10) if single(float(text := f"{value:.{digits}g}")) == value)
+def _digits(value: float, is_single: bool) -> str:
+    """The fewest digits that only this value is nearest to; of two, which Java always writes, the nearest.
+
+    >>> _digits(5e-324, False), _digits(0.5, False)
+    ('4.9e-324', '5.0e-01')
+    """
+
+    def is_exact(text: str) -> bool:
+        return (single(float(text)) if is_single else float(text)) == value
+
+    two = f"{value:.1e}"
+    if is_exact(two):
+        return two
+    return (
+        next(filter(is_exact, (f"{value:.{digits}g}" for digits in range(3, 10))))
+        if is_single
+        else repr(value)
+    )
 
 
 # CAST: a value of one type as a value of another, NULL where it cannot be.

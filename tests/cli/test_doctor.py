@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import Here
+from command_line import Here, process
 
 
 @pytest.fixture
@@ -63,11 +61,12 @@ def test_json(neelc: Here, no_java: None) -> None:
 
 def test_run_without_java(neelc: Here, no_java: None) -> None:
     """In a process of its own: another test may have started a Java here."""
-    done = subprocess.run(
-        [sys.executable, "-m", "neelc", "run", "script.neel"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (
+    done = process("run", "script.neel", directory=neelc.directory)
+    assert (done.status, done.out) == (0, "a  sym\n1  C\n")
+    assert done.err.startswith("engine: local (1 file, 41 bytes on this machine)\n1 match in ")
+    done = process("run", "script.neel", "--engine", "spark", directory=neelc.directory)
+    assert (done.status, done.out) == (3, "")
+    assert done.err == (
         "neelc: Spark cannot be started: no Java was found; Spark requires Java 17 or later\n"
-        "`neelc doctor` looks for the reason; --engine reference does without Spark\n"
+        "`neelc doctor` looks for the reason; --engine local does without Spark\n"
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import Done, Here, break_the_parser
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
 
 def test_version(neelc: Here) -> None:
     assert neelc("--version") == Done(0, "neelc 0.1.0\n", "")
@@ -75,14 +77,31 @@ def test_a_bug_asks_to_be_reported(neelc: Here, monkeypatch: pytest.MonkeyPatch)
     assert "Traceback" in neelc("check", "script.neel").err
 
 
-def test_light_commands_start_without_heavy_packages(tmp_path: Path) -> None:
+def loaded_by(*arguments: str, given: str = "", at: Path | None = None) -> tuple[str, set[str]]:
+    """What a command writes to standard output in a process of its own, and the modules that it loads."""
     program = (
-        "import sys; from neelc.cli import main; main(['fmt', '-']); print(*sys.modules, file=sys.stderr)"
+        "import atexit, sys; from neelc.cli import main; "
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr)); "
+        f"main({arguments!r}, own_process=True)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], input="PATTERN A a", capture_output=True, text=True, cwd=tmp_path
-    )
-    assert done.stdout == "PATTERN A a;\n"
-    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.pattern"} & set(
-        done.stderr.split()
-    ) == set()
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=at, check=True)
+    return done.stdout, set(done.stderr.split())
+
+
+def test_light_commands_start_without_heavy_packages(tmp_path: Path) -> None:
+    text, loaded = loaded_by("fmt", "-", given="PATTERN A a", at=tmp_path)
+    assert text == "PATTERN A a;\n"
+    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.pattern"} & loaded == set()
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    text, loaded = loaded_by("--help")
+    assert "run a script and print its matches" in text
+    assert {name for name in loaded if name.startswith("neelc.cli.")} == {"neelc.cli.internal"}
+
+
+def test_a_local_run_starts_without_packages_that_are_slow_to_load() -> None:
+    text, loaded = loaded_by("run", "hospital.neel", "--engine", "local", at=EXAMPLES / "hospital")
+    assert "clamp-3" in text and "duckdb" in loaded
+    assert {"pyspark", "pandas", "pyarrow.compute"} & loaded == set()

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from command_line import PARTIAL, Here
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import PARTIAL, Done, Here
+from repository import ROOT
 
 REFERENCE = ("run", "script.neel", "--engine", "reference")
+ENGINES = pytest.mark.parametrize("engine", ["reference", "local"])
 
 
-def test_a_report_beside_the_rows(neelc: Here) -> None:
-    done = neelc(*REFERENCE, "--report", "report.html")
+def reported(neelc: Here, engine: str, *options: str, script: str = "script.neel") -> Done:
+    return neelc("run", script, "--engine", engine, "--report", "report.html", *options)
+
+
+@ENGINES
+def test_a_report_beside_the_rows(neelc: Here, engine: str) -> None:
+    done = reported(neelc, engine)
     assert done.status == 0
     assert done.out == "a  sym\n1  C\n"
     assert "report.html: written" in done.err
@@ -18,28 +30,31 @@ def test_a_report_beside_the_rows(neelc: Here) -> None:
     assert "http" not in page  # it works offline
 
 
-def test_several_queries_and_a_key(neelc: Here) -> None:
-    both = ("--query", "up", "--report", "report.html", "--report-key", "sym")
-    assert neelc(*REFERENCE, *both).status == 0
+@ENGINES
+def test_several_queries_and_a_key(neelc: Here, engine: str) -> None:
+    both = ("--query", "up", "--report-key", "sym")
+    assert reported(neelc, engine, *both).status == 0
     assert "by sym: 3, 2 of them with matches" in neelc.read("report.html")
-    done = neelc(*REFERENCE, "--report", "report.html", "--report-key", "symbol")
+    done = reported(neelc, engine, "--report-key", "symbol")
     assert (done.status, done.err) == (
         2,
         "neelc: report: no stream has the key symbol; columns: ts, sym, price\n",
     )
 
 
-def test_strategies_side_by_side(neelc: Here) -> None:
-    assert neelc(*REFERENCE, "--report", "report.html", "--compare-strategies").status == 0
+@ENGINES
+def test_strategies_side_by_side(neelc: Here, engine: str) -> None:
+    assert reported(neelc, engine, "--compare-strategies").status == 0
     page = neelc.read("report.html")
     assert "The same 4 events under 3 strategies: 0 to 1 match." in page
     assert "it requires a partition: PARTITION BY id, or a condition [id]" in page
 
 
-def test_partial_matches_are_starts(neelc: Here) -> None:
+@ENGINES
+def test_partial_matches_are_starts(neelc: Here, engine: str) -> None:
     """Each row is a start; the picture has those that are complete."""
     neelc.write("partial.neel", PARTIAL)
-    done = neelc("run", "partial.neel", "--engine", "reference", "--report", "report.html")
+    done = reported(neelc, engine, script="partial.neel")
     assert len(done.out.splitlines()) == 3
     assert "\n2 starts, 1 complete in " in done.err
     page = neelc.read("report.html")
@@ -47,6 +62,7 @@ def test_partial_matches_are_starts(neelc: Here) -> None:
 
 
 def test_half_a_pair_of_surrogates(neelc: Here) -> None:
+    """The local engine has texts in UTF-8, which has no such thing."""
     neelc.write("trades.jsonl", r"""{"ts": 1, "sym": "A", "price": 1, "id": "\ud800"}""")
     neelc.write(
         "script.neel",
@@ -82,9 +98,10 @@ ROWS = (
 )
 
 
-def test_match_recognize(neelc: Here) -> None:
+@ENGINES
+def test_match_recognize(neelc: Here, engine: str) -> None:
     neelc.write("rows.neel", ROWS)
-    assert neelc("run", "rows.neel", "--engine", "reference", "--report", "report.html").status == 0
+    assert reported(neelc, engine, script="rows.neel").status == 0
     page = neelc.read("report.html")
     assert "by variable: MATCH_RECOGNIZE has no PARTITION BY" in page and "among 4 rows." in page
 
@@ -97,3 +114,34 @@ def test_match_recognize_that_only_spark_understands_is_refused(neelc: Here) -> 
     assert "error[NEEL4001]: the reference engine does not run ORDER BY" in done.err
     assert "a picture finds the matches again by itself, which requires a simple query" in done.err
     assert not (neelc.directory / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_drawn_leaves_nothing_behind(neelc: Here) -> None:
+    neelc.write("trades.csv", "ts,sym,price\n1,A,ten\n")
+    done = reported(neelc, "local", "--out", "rows.csv")
+    assert (done.status, done.out) == (3, "")
+    assert sorted(path.name for path in neelc.directory.iterdir()) == ["script.neel", "trades.csv"]
+
+
+@pytest.mark.parametrize("name", ["hospital/hospital.neel", "fraud/fraud.neel", "hadoop/hadoop.neel"])
+def test_pages_of_the_examples_are_those_of_the_reference(
+    name: str, tmp_path: Path, neelc: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ROOT / "docs" / "examples" / name
+    monkeypatch.chdir(script.parent)
+    pages = [tmp_path / f"{engine}.html" for engine in ("reference", "local")]
+    for page in pages:
+        done = neelc("run", script.name, "--engine", page.stem, "--report", str(page))
+        assert done.status == 0, done.err
+    assert pages[0].read_text() == pages[1].read_text()
+
+
+@pytest.mark.parametrize("command", ["run", "why"])
+def test_the_local_engine_draws_without_spark(command: str, neelc: Here) -> None:
+    call = [command, "script.neel", "--engine", "local", "--report", "report.html"]
+    program = f"import sys, neelc.cli; neelc.cli.main({call}); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=neelc.directory, capture_output=True, text=True, check=True
+    )
+    assert (neelc.directory / "report.html").exists()
+    assert {"pyspark", "py4j"} & set(done.stdout.split()) == set()

@@ -76,7 +76,7 @@ def test_run_a_script_without_a_query(neelc: Here) -> None:
         (("--strategy", "join"), "run --strategy: a setting of Spark, which --engine reference does without"),
         (
             ("-o", "out.parquet"),
-            "run --engine reference: Parquet is written by Spark only; use csv, json or table",
+            "run --engine reference: Parquet is for the other engines; use csv, json or table",
         ),
     ],
 )

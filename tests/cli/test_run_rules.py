@@ -23,6 +23,7 @@ CREATE QUERY Total AS PATTERN Transfer t RETURN count(*) AS n;""",
 }
 WRONG = "CREATE QUERY Wrong AS PATTERN Transfer t WHERE u.amount > 1;\nCREATE QUERY After AS PATTERN Wrong w;"
 RUN = ("run", "--engine", "reference")
+RunCommand = tuple[str, ...]
 TABLE = """\
 rule   key              match_start  match_end  columns
 Large  null             60           60         {"t_amount":1500.0}
@@ -58,21 +59,27 @@ def rules(neelc: Here) -> Here:
     return neelc
 
 
+@pytest.fixture(params=["reference", "local"])
+def run(request: pytest.FixtureRequest) -> RunCommand:
+    """The command, on each engine that needs no JVM."""
+    return ("run", "--engine", request.param)
+
+
 def summary(done: Done) -> list[str]:
     """What follows the line with the time."""
     lines = done.err.splitlines(keepends=True)
-    at = next(n for n, line in enumerate(lines) if "(reference engine)" in line)
+    at = next(n for n, line in enumerate(lines) if "(reference engine)" in line or "(local engine: " in line)
     return [lines[at].partition(" in ")[0], "".join(lines[at + 1 :])]
 
 
-def test_a_directory(rules: Here) -> None:
-    done = rules(*RUN, "rules")
+def test_a_directory(rules: Here, run: RunCommand) -> None:
+    done = rules(*run, "rules")
     assert (done.status, done.out, summary(done)) == (0, TABLE, ["3 rows of 3 rules", COUNTS])
 
 
-def test_formats(rules: Here) -> None:
+def test_formats(rules: Here, run: RunCommand) -> None:
     """`key` and `columns` are objects in JSON, and JSON texts elsewhere."""
-    lines = rules(*RUN, "rules", "--format", "json").out.splitlines()
+    lines = rules(*run, "rules", "--format", "json").out.splitlines()
     assert [json.loads(line) for line in lines] == [
         {"rule": "Large", "key": None, "match_start": 60, "match_end": 60, "columns": {"t_amount": 1500.0}},
         {"rule": "Total", "key": None, "match_start": None, "match_end": None, "columns": {"n": 3}},
@@ -84,7 +91,7 @@ def test_formats(rules: Here) -> None:
             "columns": {"account": "a", "at": 70},
         },
     ]
-    done = rules(*RUN, "rules", "--out", "alarms.csv")
+    done = rules(*run, "rules", "--out", "alarms.csv")
     assert (done.status, done.out) == (0, "")
     assert rules.read("alarms.csv") == (
         "rule,key,match_start,match_end,columns\n"
@@ -94,107 +101,107 @@ def test_formats(rules: Here) -> None:
     )
 
 
-def test_several_files(rules: Here) -> None:
-    done = rules(*RUN, "rules/burst.neel", "rules/bank.neel")
+def test_several_files(rules: Here, run: RunCommand) -> None:
+    done = rules(*run, "rules/burst.neel", "rules/bank.neel")
     assert (done.status, done.out.splitlines()[1:]) == (0, TABLE.splitlines()[3:])
     assert summary(done) == ["1 match of 1 rule", ""], "one rule needs no list"
 
 
-def test_all_queries_of_a_script(rules: Here) -> None:
+def test_all_queries_of_a_script(rules: Here, run: RunCommand) -> None:
     rules.write(
         "all.neel", BANK.replace("../", "") + FILES["rules/more/large.neel"] + "PATTERN Login l RETURN l.ts"
     )
-    assert rules(*RUN, "all.neel").out.splitlines()[0].split() == ["l_ts"]
-    done = rules(*RUN, "all.neel", "--all")
+    assert rules(*run, "all.neel").out.splitlines()[0].split() == ["l_ts"]
+    done = rules(*run, "all.neel", "--all")
     assert [line.split()[0] for line in done.out.splitlines()] == ["rule", "Large", "Total", "all"]
-    done = rules(*RUN, "all.neel", "--query", "Large", "--query", "Total", "--format", "csv")
+    done = rules(*run, "all.neel", "--query", "Large", "--query", "Total", "--format", "csv")
     assert done.status == 2 and "--all puts the rows of several into one table" in done.err
 
 
-def test_some_of_the_rules(rules: Here) -> None:
+def test_some_of_the_rules(rules: Here, run: RunCommand) -> None:
     rules.write("rules/wrong.neel", WRONG)
-    done = rules(*RUN, "rules", "--query", "large", "--query", "burst")
+    done = rules(*run, "rules", "--query", "large", "--query", "burst")
     assert (done.status, len(done.out.splitlines())) == (0, 3)
     assert "error" not in done.err, "other rules are not compiled"
-    done = rules(*RUN, "rules", "--query", "calm")
+    done = rules(*run, "rules", "--query", "calm")
     known = "burst, Large, Total, Wrong, After"
     assert done == Done(2, "", f"neelc: run --query: no rule calm; rules: {known}\n")
 
 
-def test_rules_with_errors_are_left_out(rules: Here) -> None:
+def test_rules_with_errors_are_left_out(rules: Here, run: RunCommand) -> None:
     rules.write("rules/wrong.neel", WRONG)
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert (done.status, done.out) == (0, TABLE)
     assert done.err.startswith(ERRORS)
     assert summary(done)[1] == COUNTS + "2 of 5 rules are left out: Wrong, After\n"
 
 
-def test_strict(rules: Here) -> None:
-    assert rules(*RUN, "rules", "--strict").status == 0
+def test_strict(rules: Here, run: RunCommand) -> None:
+    assert rules(*run, "rules", "--strict").status == 0
     rules.write("rules/wrong.neel", WRONG)
     rules.write("rules/worse.neel", "PATTERN (")
-    done = rules(*RUN, "rules", "--strict", "-o", "alarms.csv")
+    done = rules(*run, "rules", "--strict", "-o", "alarms.csv")
     assert (done.status, done.out) == (1, "")
     assert ERRORS in done.err and " --> rules/worse.neel:1:" in done.err
     assert not (rules.directory / "alarms.csv").exists()
-    assert rules(*RUN, "rules/wrong.neel", "--strict") == Done(
+    assert rules(*run, "rules/wrong.neel", "--strict") == Done(
         2, "", "neelc: run --strict: for rules; a script with an error never runs\n"
     )
 
 
-def test_no_rule_is_left(rules: Here) -> None:
+def test_no_rule_is_left(rules: Here, run: RunCommand) -> None:
     rules.write("rules/wrong.neel", WRONG)
-    done = rules(*RUN, "rules", "--query", "After")
+    done = rules(*run, "rules", "--query", "After")
     assert (done.status, done.out, done.err) == (1, "", ERRORS)
-    done = rules(*RUN, "rules/bank.neel", "--all")
+    done = rules(*run, "rules/bank.neel", "--all")
     assert done == Done(2, "", "neelc: run: there is no query in rules/bank.neel\n")
 
 
-def test_many_rules_are_not_listed(rules: Here) -> None:
+def test_many_rules_are_not_listed(rules: Here, run: RunCommand) -> None:
     for number in range(21):
         rules.write(f"rules/r{number}.neel", "PATTERN Login l")
-    assert summary(rules(*RUN, "rules")) == ["24 rows of 24 rules", ""]
+    assert summary(rules(*run, "rules")) == ["24 rows of 24 rules", ""]
 
 
-def test_rules_without_matches_are_listed(rules: Here) -> None:
+def test_rules_without_matches_are_listed(rules: Here, run: RunCommand) -> None:
     rules.write("rules/never.neel", "PATTERN Transfer t WHERE t.amount > 9999")
-    assert "  never  0\n" in summary(rules(*RUN, "rules"))[1]
+    assert "  never  0\n" in summary(rules(*run, "rules"))[1]
 
 
-def test_warnings_name_their_file(rules: Here) -> None:
+def test_warnings_name_their_file(rules: Here, run: RunCommand) -> None:
     rules.write("rules/wide.neel", "-- a rule\nPATTERN SEQ(Login a, Transfer b)")
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert any(line.startswith("rules/wide.neel:2:9: warning[NEEL6003]") for line in done.err.splitlines())
 
 
-def test_data_that_are_wrong_or_absent(rules: Here) -> None:
+def test_data_that_are_wrong_or_absent(rules: Here, run: RunCommand) -> None:
     rules.write("bank.csv", FILES["bank.csv"].replace("1500.0", "much"))
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert (done.status, done.out) == (3, "") and "NEEL5003" in done.err and " --> bank.csv:3:" in done.err
     (rules.directory / "bank.csv").unlink()
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert done.status == 3 and "error[NEEL5001]: no such file: bank.csv\n --> rules/bank.neel:2:" in done.err
 
 
-def test_streams_of_the_call(rules: Here) -> None:
+def test_streams_of_the_call(rules: Here, run: RunCommand) -> None:
     rules.write("rules/bank.neel", BANK.replace(" FROM '../bank.csv'", ""))
-    assert rules(*RUN, "rules").status == 3
-    assert rules(*RUN, "rules", "--stream", "Bank=bank.csv").out == TABLE
-    done = rules(*RUN, "rules", "--stream", "Bank=bank.csv", "--arg", "w=1")
+    assert rules(*run, "rules").status == 3
+    assert rules(*run, "rules", "--stream", "Bank=bank.csv").out == TABLE
+    done = rules(*run, "rules", "--stream", "Bank=bank.csv", "--arg", "w=1")
     assert done.status == 2 and "the script has no parameter :w" in done.err
 
 
-def test_rules_of_several_directories(rules: Here) -> None:
+def test_rules_of_several_directories(rules: Here, run: RunCommand) -> None:
     """Each path is relative to its file: here both lead to the same data."""
     rules.write("rules/more/bank.neel", BANK.replace("../", "../../"))
-    assert rules(*RUN, "rules").out == TABLE
+    assert rules(*run, "rules").out == TABLE
     rules.write("rules/more/bank.neel", BANK)
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert done.status == 1 and "`Bank` already names a stream\n --> rules/more/bank.neel:1:15" in done.err
 
 
-def test_inputs_are_not_replaced(rules: Here) -> None:
-    done = rules(*RUN, "rules", "-o", "rules/burst.neel", "--format", "csv", "--overwrite")
+def test_inputs_are_not_replaced(rules: Here, run: RunCommand) -> None:
+    done = rules(*run, "rules", "-o", "rules/burst.neel", "--format", "csv", "--overwrite")
     assert done.status == 2 and "it is rules/burst.neel, the script" in done.err
 
 
@@ -210,7 +217,7 @@ def test_what_is_for_one_query(option: tuple[str, ...], message: str, rules: Her
     assert (done.status, done.out) == (2, "") and message in done.err
 
 
-def test_times_of_different_kinds(rules: Here) -> None:
+def test_times_of_different_kinds(rules: Here, run: RunCommand) -> None:
     rules.write("log.csv", "ts,what\n2024-05-01 10:00:00,x\n")
     rules.write(
         "rules/log.neel", "CREATE STREAM Log (ts TIMESTAMP, what STRING) TIMESTAMP BY ts FROM '../log.csv'"
@@ -223,9 +230,9 @@ def test_times_of_different_kinds(rules: Here) -> None:
             .replace(" RETURN count", " FROM Bank RETURN count")
         )
         rules.write(f"rules/{name}.neel", text)
-    done = rules(*RUN, "rules")
+    done = rules(*run, "rules")
     assert done.status == 2 and "some rules count time in numbers, others in timestamps" in done.err
-    assert rules(*RUN, "rules", "--query", "logged").out.splitlines()[1] == (
+    assert rules(*run, "rules", "--query", "logged").out.splitlines()[1] == (
         'logged  null  2024-05-01 10:00:00  2024-05-01 10:00:00  {"l_what":"x"}'
     )
 
@@ -269,6 +276,9 @@ def test_compile(rules: Here) -> None:
     assert done.status == 0 and done.out.startswith('"""2 rules\n')
     compile(done.out, "rules.py", "exec")
     assert rules("compile", "rules", "--emit", "sql").status == 2
+    done = rules("compile", "rules", "--target", "duckdb")
+    assert done.status == 0 and "what neelc's rules_kernel finds" in done.out
+    assert rules("compile", "rules", "--target", "duckdb", "--streaming").status == 2
     rules.write("rules/wrong.neel", WRONG)
     done = rules("compile", "rules", "-o", "rules.py")
     assert (done.status, done.out) == (0, "") and "2 of 5 rules are left out" in done.err
@@ -311,6 +321,42 @@ MIXED = """CREATE QUERY Typed AS PATTERN Transfer t RETURN t.amount / 3 AS third
 CREATE QUERY Rows AS SELECT m.* FROM Bank MATCH_RECOGNIZE (PARTITION BY account ORDER BY ts
   MEASURES COUNT(*) AS n PATTERN (T+) DEFINE T AS kind = 'Transfer') AS m;
 CREATE QUERY Valid AS SELECT account, amount FROM Bank WHERE amount > 1000;"""
+
+
+def test_the_local_engine_finds_the_same(rules: Here) -> None:
+    write(rules.directory, **{"rules/mixed.neel": MIXED, "rules/wrong.neel": WRONG})
+    expected, found = (
+        rules("run", "rules", "--engine", engine, "--format", "json", "--stats-out", f"{engine}.json")
+        for engine in ("reference", "local")
+    )
+    assert (found.status, found.out, summary(found)) == (0, expected.out, summary(expected))
+    assert found.err.startswith(ERRORS) and '"rule": "Typed"' in found.out
+    assert rules.read("local.json") == rules.read("reference.json")
+    written = rules("run", "rules", "--engine", "local", "-o", "alarms.parquet")
+    assert (written.status, summary(written)) == (0, summary(expected))
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pq.read_table(rules.directory / "alarms.parquet")
+    texts = [json.loads(line) for line in found.out.splitlines()]
+    assert table.num_rows == len(texts)
+    assert sorted(map(str, map(json.loads, table.column("columns").to_pylist()))) == sorted(
+        str(one["columns"]) for one in texts
+    )
+
+
+ODD = "CREATE QUERY Odd AS SELECT to_char(n, '9') AS x FROM (" + (
+    "SELECT m.n FROM Bank MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (T+) "
+    "DEFINE T AS kind = 'Transfer') AS m);"
+)
+
+
+def test_rules_that_the_local_engine_cannot_run_are_left_out(rules: Here) -> None:
+    """A function of Spark's that neelc does not know."""
+    rules.write("rules/odd.neel", ODD)
+    done = rules("run", "--engine", "local", "rules")
+    assert (done.status, done.out) == (0, TABLE), done.err
+    assert "error[NEEL" in done.err and "rules/odd.neel:1:" in done.err
+    assert summary(done)[1] == COUNTS + "1 of 4 rules is left out: Odd\n"
+    assert rules("run", "--engine", "local", "rules", "--strict").status == 1
 
 
 def test_spark_finds_the_same(tmp_path: Path) -> None:

@@ -81,7 +81,17 @@ def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
         f"PATTERN SEQ(A a, A b, A c, A d, A e) WHERE {never} RETURN a.ts AS a"
     )
     stream = ("--stream", "trades=trades.csv,type=sym")
-    run = ("run", "script.neel", *stream, "--most-rows", "1e30", "--out", "found.parquet")
+    run = (
+        "run",
+        "script.neel",
+        "--engine",
+        "spark",
+        *stream,
+        "--most-rows",
+        "1e30",
+        "--out",
+        "found.parquet",
+    )
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
         [sys.executable, "-m", "neelc", *run],

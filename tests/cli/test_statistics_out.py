@@ -1,4 +1,5 @@
-"""`neelc run --stats-out`, on the reference; tests/spark/test_gathering.py compares Spark with it."""
+"""`neelc run --stats-out`, on the reference and on the local engine; tests/spark/test_gathering.py compares
+Spark with the reference."""
 
 from __future__ import annotations
 
@@ -39,11 +40,16 @@ WRITTEN = {
     },
     "queries": {"up": {"rows": 1}, "query 2": {"rows": 1}},
 }
-RUN = ("run", "script.neel", "--engine", "reference", "--stats-out", "stats.json")
+RUN = ("run", "script.neel", "--stats-out", "stats.json", "--engine")
 
 
-def written(neelc: Here, *more: str) -> dict[str, Any]:
-    done = neelc(*RUN, *more)
+@pytest.fixture(params=["reference", "local"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def written(neelc: Here, *more: str, engine: str = "reference") -> dict[str, Any]:
+    done = neelc(*RUN, engine, *more)
     assert done.status == 0, done.err
     found: dict[str, Any] = json.loads(neelc.read("stats.json"))
     return found
@@ -56,12 +62,12 @@ def trades(neelc: Here) -> Here:
     return neelc
 
 
-def test_what_is_counted(trades: Here) -> None:
-    assert written(trades) == WRITTEN
+def test_what_is_counted(trades: Here, engine: str) -> None:
+    assert written(trades, engine=engine) == WRITTEN
 
 
-def test_only_what_the_requested_query_reads(trades: Here) -> None:
-    found = written(trades, "--query", "up")
+def test_only_what_the_requested_query_reads(trades: Here, engine: str) -> None:
+    found = written(trades, "--query", "up", engine=engine)
     assert found["queries"] == {"up": {"rows": 1}}
     assert list(found["streams"]["trades"]["types"]) == ["A", "B"]
 
@@ -95,10 +101,10 @@ def test_another_plan_is_chosen(trades: Here) -> None:
     assert "time is cut into chunks" not in assumed.out and "time is cut into chunks" in informed.out
 
 
-def test_nothing_is_written_where_the_run_fails(trades: Here) -> None:
+def test_nothing_is_written_where_the_run_fails(trades: Here, engine: str) -> None:
     trades.write("stats.json", "before")
     trades.write("trades.csv", TRADES.replace("4000", "four"))
-    assert trades(*RUN).status == 3
+    assert trades(*RUN, engine).status == 3
     assert trades.read("stats.json") == "before"
     assert sorted(path.name for path in trades.directory.iterdir()) == [
         "script.neel",
@@ -117,14 +123,14 @@ def test_nothing_is_written_where_the_run_fails(trades: Here) -> None:
         ("rows.csv", "run --stats-out rows.csv: the rows go there, too"),
     ],
 )
-def test_what_must_not_be_replaced(target: str, reason: str, trades: Here) -> None:
-    done = trades(*RUN[:-1], target, "--out", "rows.csv")
+def test_what_must_not_be_replaced(target: str, reason: str, trades: Here, engine: str) -> None:
+    done = trades(*RUN[:3], target, "--engine", engine, "--out", "rows.csv")
     assert done.status == 2 and reason in done.err
 
 
-def test_a_stream_without_events(trades: Here) -> None:
+def test_a_stream_without_events(trades: Here, engine: str) -> None:
     trades.write("trades.csv", "ts,sym,id,price\n")
-    found = written(trades)
+    found = written(trades, engine=engine)
     assert found["streams"]["trades"] == {
         "events": 0,
         "types": {"A": {"events": 0}, "B": {"events": 0}, "`C`": {"events": 0}},
@@ -132,9 +138,9 @@ def test_a_stream_without_events(trades: Here) -> None:
     assert trades("explain", "script.neel", "--stats", "stats.json").status == 0
 
 
-def test_one_type_in_two_spellings_is_counted_once(trades: Here) -> None:
+def test_one_type_in_two_spellings_is_counted_once(trades: Here, engine: str) -> None:
     trades.write("script.neel", SCRIPT.replace("`C` c", "C c, `c` d"))
-    assert list(written(trades)["streams"]["trades"]["types"]) == ["A", "B", "C"]
+    assert list(written(trades, engine=engine)["streams"]["trades"]["types"]) == ["A", "B", "C"]
     assert trades("explain", "script.neel", "--stats", "stats.json").status == 0
 
 

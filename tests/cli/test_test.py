@@ -63,3 +63,34 @@ def test_a_bug_in_one_case_does_not_hide_the_others(neelc: Here, monkeypatch: py
     assert (done.status, done.err) == (1, "")
     assert done.out.startswith("one.case: failed\n  error[NEEL9001]: ")
     assert done.out.endswith("\n0 passed, 1 failed\n")
+
+
+def test_cases_on_the_local_engine(neelc: Here) -> None:
+    neelc.write("one.case", CASE)
+    neelc.write("two.case", CASE.replace("matches\na  b\n1  2\n", "error\nan error\n"))
+    done = neelc("test", "--engine", "local", "one.case")
+    assert done == Done(0, "1 passed, 0 failed\n1 case on the local engine: 1 agrees\n", "")
+    done = neelc("test", "--engine", "local", "two.case")
+    assert done.status == 1 and "on the local engine: 0 agree" in done.out, "what fails is not run again"
+    done = neelc("test", "--engine", "local", "--update", "one.case")
+    assert done.status == 2 and "test --engine local" in done.err and "leave --update out" in done.err
+
+
+def test_what_the_local_engine_finds_must_agree(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neelc.tools.cases import local
+
+    neelc.write("one.case", CASE)
+    monkeypatch.setattr(local, "local_rows", lambda *_: [(1, 3)])
+    done = neelc("test", "--engine", "local", ".")
+    assert done.out.startswith("one.case: failed\n  on the local engine:\n    a  b\n  - 1  2\n  + 1  3\n")
+    assert done.status == 1 and done.out.endswith("1 case on the local engine: 0 agree, 1 differs\n")
+
+
+def test_what_the_local_engine_refuses_is_listed(neelc: Here) -> None:
+    far = "PATTERN SEQ(A a, B+ b[] EACH NEXT) WHERE b[i].t > b[i-2].t RETURN a.t AS a, b[last].t AS b"
+    neelc.write("one.case", CASE.replace("PATTERN SEQ(A a, B b) RETURN a.t AS a, b.t AS b", far))
+    done = neelc("test", "--engine", "local", ".")
+    assert (
+        done.out.startswith("not on the local engine: NEEL4001: ") and "\n  one.case\n\n1 passed" in done.out
+    )
+    assert done.out.endswith("1 case on the local engine: 0 agree, 1 not run\n") and done.status == 0

@@ -8,8 +8,9 @@ import pytest
 from command_line import Here
 
 from neelc.cli.why import coloured
-from neelc.tools.why import explaining as whole
 from neelc.tools.why.model import ReportedEvent, StartExplanation, Why
+
+ENGINES = pytest.mark.parametrize("engine", ["reference", "local"])
 
 UP = """\
 A a at 1: match
@@ -22,13 +23,15 @@ A a at 1: match
 """
 
 
-def test_text(neelc: Here) -> None:
-    done = neelc("why", "script.neel", "--query", "up", "--engine", "reference")
+@ENGINES
+def test_text(neelc: Here, engine: str) -> None:
+    done = neelc("why", "script.neel", "--query", "up", "--engine", engine)
     assert (done.status, done.out, done.err) == (0, UP, "")
 
 
-def test_json(neelc: Here) -> None:
-    done = neelc("why", "script.neel", "--query", "UP", "--engine", "reference", "--format", "json")
+@ENGINES
+def test_json(neelc: Here, engine: str) -> None:
+    done = neelc("why", "script.neel", "--query", "UP", "--engine", engine, "--format", "json")
     found = json.loads(done.out)
     assert (found["starts"], found["matching"]) == (1, 1)
     (one,) = found["explanations"]
@@ -37,27 +40,31 @@ def test_json(neelc: Here) -> None:
     assert one["lines"][0] == "A a at 1: match"
 
 
-def test_a_file(neelc: Here) -> None:
-    done = neelc("why", "script.neel", "--query", "up", "--engine", "reference", "-o", "why.txt")
+@ENGINES
+def test_a_file(neelc: Here, engine: str) -> None:
+    done = neelc("why", "script.neel", "--query", "up", "--engine", engine, "-o", "why.txt")
     assert (done.status, done.out, done.err) == (0, "", "why.txt: written\n")
     assert neelc.read("why.txt") == UP
 
 
-def test_a_page(neelc: Here) -> None:
-    done = neelc("why", "script.neel", "--query", "up", "--engine", "reference", "--report", "why.html")
+@ENGINES
+def test_a_page(neelc: Here, engine: str) -> None:
+    done = neelc("why", "script.neel", "--query", "up", "--engine", engine, "--report", "why.html")
     assert (done.status, done.out, done.err) == (0, UP, "why.html: written\n")
     page = neelc.read("why.html")
     assert "<!doctype html>" in page and "A a at 1: match\\n  a  A  1\\n" in page
 
 
-def test_queries_that_others_read(neelc: Here) -> None:
+@ENGINES
+def test_queries_that_others_read(neelc: Here, engine: str) -> None:
     neelc.write("network.neel", neelc.read("script.neel") + "PATTERN SEQ(up u, C c) WHERE c.price > 20;")
-    done = neelc("why", "network.neel", "--engine", "reference")
+    done = neelc("why", "network.neel", "--engine", engine)
     assert done.status == 0
     assert done.out.startswith("up u at 1 to 2: no match, 1 of 2 steps\n")
     assert "would match without c.price > 20\n" in done.out
 
 
+@ENGINES
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
@@ -70,28 +77,63 @@ def test_queries_that_others_read(neelc: Here) -> None:
         (["--stream", "trades=no.csv"], 2, "no such file: no.csv"),
     ],
 )
-def test_calls_that_are_wrong(neelc: Here, options: list[str], status: int, message: str) -> None:
-    done = neelc("why", "script.neel", "--engine", "reference", *options)
+def test_calls_that_are_wrong(
+    neelc: Here, engine: str, options: list[str], status: int, message: str
+) -> None:
+    done = neelc("why", "script.neel", "--engine", engine, *options)
     assert (done.status, done.out) == (status, "")
     assert message in done.err
 
 
-def test_queries_that_have_no_starts(neelc: Here) -> None:
+@ENGINES
+def test_queries_that_have_no_starts(neelc: Here, engine: str) -> None:
     head = neelc.read("script.neel").partition("CREATE QUERY")[0]
     neelc.write("select.neel", head + "SELECT price FROM trades WINDOW(TIME 5 SECONDS);")
-    done = neelc("why", "select.neel", "--engine", "reference")
+    done = neelc("why", "select.neel", "--engine", engine)
     assert done.status == 1 and "error[NEEL4001]: not possible: why for a SELECT" in done.err
 
 
-def test_data_that_are_wrong_and_limits_fail_the_run(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "MAX_EVENTS", 3)
-    done = neelc("why", "script.neel", "--engine", "reference")
+@ENGINES
+def test_data_that_are_wrong_and_limits_fail_the_run(
+    neelc: Here, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("neelc.api.why", "neelc.tools.why.explaining"):
+        monkeypatch.setattr(f"{module}.MAX_EVENTS", 1)
+    done = neelc("why", "script.neel", "--engine", engine)
     assert done.status == 3
-    assert "error[NEEL5007]: 4 events to explain: the limit MAX_EVENTS is 3" in done.err
+    # The reference has read all events, an engine reads no more than it needs to say so.
+    count = "4" if engine == "reference" else "too many"
+    assert f"error[NEEL5007]: {count} events to explain: the limit MAX_EVENTS is 1" in done.err
     assert "hint: ask for one key, or for less time: --key and --between" in done.err
     neelc.write("trades.csv", "ts,sym,price\nx,A,1\n")
-    done = neelc("why", "script.neel", "--engine", "reference")
+    done = neelc("why", "script.neel", "--engine", engine)
     assert done.status == 3 and "error[NEEL5003]" in done.err
+
+
+KEYED = """\
+CREATE STREAM trades (ts BIGINT, sym STRING, price DOUBLE) TIMESTAMP BY ts UNIT SECONDS FROM 'trades.csv';
+PATTERN SEQ(trades a, trades b) WHERE [sym];
+"""
+
+
+@ENGINES
+def test_keys(neelc: Here, engine: str) -> None:
+    neelc.write("keyed.neel", KEYED)
+    done = neelc("why", "keyed.neel", "--engine", engine, "--key", "B")
+    assert (done.status, done.out.splitlines()[-1]) == (0, "2 start events: 1 with a match, 1 without")
+    done = neelc("why", "keyed.neel", "--engine", engine, "--key", "b")
+    assert (done.status, done.err) == (2, "neelc: key: no event has sym = b; there are: A, B, C\n")
+
+
+@ENGINES
+def test_match_recognize(neelc: Here, engine: str) -> None:
+    head = neelc.read("script.neel").partition("CREATE QUERY")[0].replace("TYPE BY sym ", "")
+    clause = "PARTITION BY sym ORDER BY ts PATTERN (a b) DEFINE b AS price IS NULL"
+    neelc.write("rows.neel", f"{head}SELECT * FROM trades MATCH_RECOGNIZE ({clause})")
+    done = neelc("why", "rows.neel", "--engine", engine, "--key", "B", "--report", "why.html")
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[-1] == "2 start events: 1 with a match, 1 without"
+    assert "<!doctype html>" in neelc.read("why.html")
 
 
 def test_colours_are_for_terminals() -> None:

@@ -14,7 +14,7 @@ from generate.following import LASTING, POINTS
 from generate.streams import Row
 
 _TIMES = "+ + * {2} {1,2} {0,1}".split()
-_COMPARED = ("<", "<=", ">", ">=", "<>")
+COMPARED = ("<", "<=", ">", ">=", "<>")
 
 
 DrawnClosure = tuple[str, str, list[dict[str, list[Row]]]]
@@ -42,7 +42,7 @@ def with_bodies(number: int) -> DrawnClosure:
     where = list(_conditions(chance, pattern))
     text = pattern + (f" WHERE {' AND '.join(where)}" if where else "")
     text += f" WITHIN {chance.choice((3, 5, 8))}" + (" EVENTS" if chance.random() < 0.1 else "")
-    return text, LASTING if lasting else POINTS, [_tables(chance, lasting) for _ in range(4)]
+    return text, LASTING if lasting else POINTS, [drawn_tables(chance, lasting) for _ in range(4)]
 
 
 def beside_negations(number: int) -> DrawnClosure:
@@ -59,15 +59,15 @@ def beside_negations(number: int) -> DrawnClosure:
     forms = (f"AND(D d, !{part})", f"SEQ(D d, !{part}, D e)", f"EXISTS l : AND(D d, {part})")
     text = f"{chance.choice(forms)} WITHIN {chance.choice((6, 12, 20))}"
     text += " EVENTS" if chance.random() < 0.1 else ""
-    return text, LASTING if lasting else POINTS, [_tables(chance, lasting, "ABBBCD") for _ in range(4)]
+    return text, LASTING if lasting else POINTS, [drawn_tables(chance, lasting, "ABBBCD") for _ in range(4)]
 
 
 def _body(chance: Random) -> str:
     """The body of a closure; its variables are p, q, and n, which it does not bind."""
     one, two, other = chance.choice("AB"), chance.choice("BC"), chance.choice("ABC")
-    no = f"!({other} n : n.x {chance.choice(_COMPARED)} {chance.choice(('p.x', '1', '2'))})"
+    no = f"!({other} n : n.x {chance.choice(COMPARED)} {chance.choice(('p.x', '1', '2'))})"
     no = f"!{other} n" if chance.random() < 0.5 else no
-    own = f" WHERE p.x {chance.choice(_COMPARED)} {chance.choice(('1', 'a.x', '2'))}"
+    own = f" WHERE p.x {chance.choice(COMPARED)} {chance.choice(('1', 'a.x', '2'))}"
     own = own if chance.random() < 0.3 else ""
     within = " WITHIN 3" if chance.random() < 0.15 else ""
     maybe = chance.choice(("", "?"))
@@ -91,7 +91,7 @@ def _body(chance: Random) -> str:
 
 
 def _conditions(chance: Random, pattern: str) -> list[str]:
-    compared, other = chance.choice(_COMPARED), chance.choice(("1", "k[1].p.x", "k[2].p.x", "k[last].p.x"))
+    compared, other = chance.choice(COMPARED), chance.choice(("1", "k[1].p.x", "k[2].p.x", "k[last].p.x"))
     found = (
         f"k[i].p.x {compared} k[i-1].p.x",
         f"k[i].p.x {compared} {other}",
@@ -105,7 +105,7 @@ def _conditions(chance: Random, pattern: str) -> list[str]:
     return [one for one in found if chance.random() < 0.12]
 
 
-def _tables(chance: Random, lasting: bool, kinds: str = "ABBCD") -> dict[str, list[Row]]:
+def drawn_tables(chance: Random, lasting: bool, kinds: str = "ABBCD") -> dict[str, list[Row]]:
     rows: list[Row] = []
     time = 0
     for _ in range(chance.randint(4, 8)):

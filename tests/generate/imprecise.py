@@ -54,11 +54,12 @@ def _component(chance: Random, name: str) -> Component:
     return Component(form.format(kind=chance.choice("AAABBC"), name=name), name, "[]" in form, empty)
 
 
-def events(chance: Random, text: str, most_worlds: int) -> list[dict[str, object]]:
-    """A small stream for a query, in any order, with so many possible worlds at most. Most types come in the
-    order of the text; some rows have no time, or the latest of their times is before the earliest."""
+def events(chance: Random, text: str, most_worlds: int, most: int = 8) -> list[dict[str, object]]:
+    """A small stream for a query, in any order, with so many possible worlds and events at most. Most types
+    come in the order of the text; some rows have no time, or the latest of their times is before the
+    earliest."""
     wanted = re.findall(r"(?<!!)\b([ABC])(?=[ +*?{])", text)
-    count = chance.choice([0, 3, 6, 6, 7, 7, 7, 8])
+    count = min(chance.choice([0, 3, 6, 6, 7, 7, 7, 8]), most)
     steps, time, worlds = chance.choice([[1], [0, 1], [0, 1, 2], [0, 1, 3]]), chance.choice([-2, 0]), 1
     rows: list[dict[str, object]] = []
     for number in range(count):

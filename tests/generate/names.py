@@ -11,7 +11,9 @@ from neelc.grammar.generated.NeelLexer import NeelLexer
 from neelc.ir.names import RESERVED, quote
 
 _WORDS = sorted(word for name in NeelLexer.literalNames if (word := name.strip("'")).isalpha())
-SOFT_WORDS = [word for word in _WORDS if word not in RESERVED]
+FOLLOWING = ("ANY", "NEXT", "STRICT")
+"""Before another name, these say how a part follows: `NEXT b` is no event of a type NEXT."""
+SOFT_WORDS = [word for word in _WORDS if word not in (*RESERVED, *FOLLOWING)]
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 """Text with quotes, newlines and other alphabets in it."""

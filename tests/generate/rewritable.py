@@ -14,7 +14,7 @@ AB and BC; events that last in a second stream T. Attributes are `id` and `x`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
@@ -93,19 +93,18 @@ def sample(number: int, streams: int = 4) -> Sample:
 
 
 def script_of(query: PatternQuery, world: Script) -> Script:
-    """The query, over the stream S that `world` declares, after the declarations it needs."""
-    first = world.statements[0]
-    stream = first if isinstance(first, CreateStream) and first.name == "S" else STREAM
-    return Script((*_declared(query.pattern, stream), RunQuery(query)))
+    """The query, over the streams that `world` declares, after the declarations it needs."""
+    declared = {one.name: one for one in world.statements if isinstance(one, CreateStream)}
+    return Script((*_declared(query.pattern, {"S": STREAM, "T": OTHER, **declared}), RunQuery(query)))
 
 
-def _declared(pattern: p.Pattern, stream: CreateStream) -> Iterator[CreateStream | CreateType]:
+def _declared(pattern: p.Pattern, streams: Mapping[str, CreateStream]) -> Iterator[CreateStream | CreateType]:
     """What the pattern uses."""
     used = {node.type for node in walk(pattern) if isinstance(node, p.Event)}
     if used != {"T"}:
-        yield stream
+        yield streams["S"]
     if "T" in used:
-        yield OTHER
+        yield streams["T"]
     for name in ("AB", "BC"):
         if name in used:
             yield CreateType(name, MEMBERS[name])

@@ -14,6 +14,7 @@ from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
 from neelc.ir import row_patterns as t
 from neelc.ir.expressions import Expr
+from neelc.ir.script import FromStream
 
 windows: SearchStrategy[p.Window] = st.one_of(
     st.builds(p.Window, numbers | parameters, maybe(st.sampled_from([*UNITS, "EVENT"]))),
@@ -58,15 +59,22 @@ def _repeat(
 
 
 @cache
-def row_patterns(names: SearchStrategy[str], depth: int = 3) -> SearchStrategy[r.RowPattern]:
+def row_patterns(
+    names: SearchStrategy[str], depth: int = 3, is_sequential: bool = False
+) -> SearchStrategy[r.RowPattern]:
+    """With `is_sequential`, also those that only JEPC's patterns have."""
+    variables = st.builds(r.RowVariable, names)
     atoms: SearchStrategy[r.RowPattern] = st.one_of(
-        st.builds(r.RowVariable, names),
-        st.builds(r.RowVariable, names),
+        variables,
+        variables,
         st.sampled_from([r.RowAnchor("^"), r.RowAnchor("$"), r.RowEmpty()]),
     )
+    if is_sequential:
+        negated = st.builds(r.RowNegation, variables)
+        atoms |= negated | st.builds(r.RowConjunction, tuples_of(variables | negated, 2))
     if depth == 0:
         return atoms
-    inner = st.deferred(lambda: row_patterns(names, depth - 1))
+    inner = st.deferred(lambda: row_patterns(names, depth - 1, is_sequential))
     repeats = st.builds(_repeat_rows, inner, st.integers(0, 2), maybe(st.integers(0, 2)), st.booleans())
     larger: SearchStrategy[r.RowPattern] = st.one_of(
         st.builds(r.RowSequence, tuples_of(inner, 2)),
@@ -108,13 +116,19 @@ match_recognizes: SearchStrategy[r.MatchRecognize] = st.builds(
 )
 
 
+_following = st.one_of(st.builds(r.Following, st.booleans()), st.builds(r.Following, st.just(True), windows))
+
+
 @st.composite
 def match_sequentials(draw: DrawFn) -> r.MatchSequential:
     """Every symbol of more than one letter is defined: the parser would take `ab` for `a b`."""
     names = draw(st.lists(row_names, min_size=1, max_size=3, unique_by=str.casefold))
     definitions = tuple(draw(st.builds(r.Definition, st.just(name), expressions(1))) for name in names)
-    pattern = draw(row_patterns(st.sampled_from([*names, "A", "b"]), 2))
-    return r.MatchSequential(pattern, definitions, **{key: draw(value) for key, value in _shared.items()})
+    pattern = draw(row_patterns(st.sampled_from([*names, "A", "b"]), 2, is_sequential=True))
+    following = draw(maybe(_following))
+    streams = draw(tuples_of(st.builds(FromStream, maybe(identifiers), name=identifiers), 0, 2))
+    shared = {key: draw(value) for key, value in _shared.items()}
+    return r.MatchSequential(pattern, definitions, following=following, streams=streams, **shared)
 
 
 @st.composite

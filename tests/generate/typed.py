@@ -39,7 +39,7 @@ _LITERALS = [
 ]  # fmt: skip
 _TYPES = [*(type for type in t.SIMPLE_TYPES.values() if type != VOID), t.Decimal(5, 2), t.Decimal(38, 10)]
 # Texts as long as a number says fill the memory.
-_LEFT_OUT = ("repeat", "lpad", "rpad")
+_LEFT_OUT = ("array_insert", "array_repeat", "lpad", "repeat", "rpad", "sequence", "space")
 _FUNCTIONS = sorted(name for name in SCALAR_SIGNATURES if name not in _LEFT_OUT)
 _FIELDS = ["YEAR", "MONTH", "WEEK", "DAY", "DOW", "HOUR", "MINUTE", "SECOND"]
 

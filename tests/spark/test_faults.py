@@ -28,7 +28,7 @@ def neelc(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
     monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
-    return Here(tmp_path, capsys)
+    return Here(tmp_path, capsys, "spark")
 
 
 def names(directory: Path) -> list[str]:

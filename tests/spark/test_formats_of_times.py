@@ -9,8 +9,8 @@ import pytest
 from on_spark import clock
 
 import neelc
+from neelc.runtime.values.datetime_patterns import timestamp_by
 from neelc.runtime.values.times import UTC
-from neelc.scalar.datetime_patterns import timestamp_by
 
 TEXTS = {
     "dd/MM/yyyy HH:mm": ["31/12/2024 23:59", "1/12/2024 23:59", "31/02/2024 00:00", "31/12/2024 24:00", " "],

@@ -10,6 +10,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from asked_cases import CASES, ask_cases
+from generate import imprecise_worlds
 from generate.imprecise import events, query_text
 from on_spark import Asking, Question, Refusal, ask
 from pattern_examples import query
@@ -43,11 +45,12 @@ class Combined:
     expected: Confidences
 
 
-def combined(seed: int) -> Combined | None:
-    """A query over some streams at once; None if it cannot be asked."""
+def combined(seed: int, kind: str | None = None) -> Combined | None:
+    """A query over some streams at once, of a kind without one order, if one is given; None if it cannot be
+    asked."""
     chance = Random(seed)
-    text = query_text(chance)
-    in_time = "WITHIN" in text and "PARTITION" not in text and seed % 2 == 1
+    text = query_text(chance) if kind is None else imprecise_worlds.query_text(chance, kind)
+    in_time = "WITHIN" in text and "EVENTS" not in text and "PARTITION" not in text and seed % 2 == 1
     if not in_time:
         text = text.replace(" PARTITION BY id", " ").replace(" WITH", " PARTITION BY run WITH", 1)
         text = text if "PARTITION BY run" in text else f"{text} PARTITION BY run"
@@ -101,6 +104,28 @@ def problems(spark: Any, questions: Sequence[Combined], asking: Asking) -> Itera
             found[row] != pytest.approx(expected[row], rel=0, abs=1e-9) for row in found
         ):
             yield f"{asking}: {asked.name}\nfound {found}\nexpected {expected}"
+
+
+@pytest.mark.parametrize("place", range(len(WAYS)))
+def test_cases(spark: Any, place: int) -> None:
+    """All cases of imprecise times, each in one of the ways."""
+    paths = sorted(CASES.glob("confidence/*.case"))[place :: len(WAYS)]
+    asked = ask_cases(spark, paths, WAYS[place])
+    assert asked.problems == []
+    assert asked.answered >= len(paths) - 2, asked.refused
+
+
+def test_pairs_without_one_order(spark: Any) -> None:
+    kinds = ("and", "exists", "events", "or")
+    drawn = (combined(seed, kinds[seed % len(kinds)]) for seed in range(500, 500 + QUERIES))
+    questions = [one for one in drawn if one is not None]
+    assert sum(bool(one.expected) for one in questions) > QUERIES // 3
+    wrong = [
+        problem
+        for place, asking in enumerate(WAYS)
+        for problem in problems(spark, questions[place :: len(WAYS)], asking)
+    ]
+    assert wrong == []
 
 
 def test_pairs(spark: Any) -> None:

@@ -1,56 +1,23 @@
-"""Notebooks: cells of `%%neel` in a shell of IPython, and a whole notebook in a kernel of its own."""
+"""Notebooks on Spark: cells of `%%neel` in a shell of IPython."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from repository import ROOT
-from snippets import blocks
+from notebook_cells import PAGE, Cells, cells, notebook_blocks
 
 import neelc
 
 pytest.importorskip("IPython", reason="notyet: notebooks require IPython")
 
-PAGE = ROOT / "docs" / "how-to" / "notebooks.md"
-NOTEBOOK = ROOT / "docs" / "examples" / "notebook" / "hospital.ipynb"
+__all__ = ["cells"]  # a fixture
+
 
 PAIRS = (
     "PATTERN SEQ(Ticks a, Ticks b) WHERE a.x > :least WITHIN 10 SECONDS RETURN a.ts AS a, b.ts AS b, a.note"
 )
-
-
-class Cells:
-    """A shell, which tells of each cell whether it succeeded, its result, and what was shown on the way."""
-
-    def __init__(self, shell: Any) -> None:
-        self.shell = shell
-
-    def __call__(self, cell: str, fails: bool = False) -> tuple[Any, str]:
-        from IPython.utils.capture import capture_output
-
-        with capture_output() as shown:
-            done = self.shell.run_cell(cell)
-        html = "".join(one.data.get("text/html", "") for one in shown.outputs)
-        said = shown.stdout + shown.stderr + html
-        assert done.success != fails, said
-        return done.result, said
-
-
-@pytest.fixture
-def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    settings = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
-    shell = InteractiveShell.instance(config=settings)
-    shell.run_cell("%load_ext neelc")
-    yield Cells(shell)
-    InteractiveShell.clear_instance()
 
 
 @pytest.fixture
@@ -136,12 +103,6 @@ def test_wrong_calls(cell: str, sentence: str, spark: Any, cells: Cells) -> None
     assert sentence in said and said.startswith("UsageError: ") and len(said.splitlines()) == 1
 
 
-def test_no_session(cells: Cells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neelc.api.notebook.active_session", lambda: None)
-    _, said = cells("%%neel\nPATTERN A a", fails=True)
-    assert said.startswith("UsageError: no Spark session is active")
-
-
 def test_queries_and_texts(spark: Any, ticks: None) -> None:
     query = neelc.Session(spark).compile("PATTERN SEQ(Ticks a, Ticks b) WHERE a.note < 'x' RETURN a.ts AS x")
     html = query._repr_html_()
@@ -151,50 +112,10 @@ def test_queries_and_texts(spark: Any, ticks: None) -> None:
 
 
 def test_the_cells_of_the_page_run(spark: Any, cells: Cells) -> None:
-    cells.shell.push({"spark": spark, "least": 1})
-    told = [block for block in blocks(PAGE) if block.language == "python" or block.text.startswith("%")]
-    assert len(told) == 6
-    shown = [cells(block.text)[0] for block in told]
-    assert tuple(sorted(shown[2].cells)) == (
-        ("ann", "10.0", "12.0"),
-        ("ann", "10.0", "15.0"),
-        ("ann", "12.0", "15.0"),
-    )
-    assert shown[3].count == "the first 2 rows; -l shows more" and shown[5].cells == (("ann", "1", "2"),)
-    for view in ("Payments", "More"):
+    cells.shell.push({"spark": spark, "neelc": neelc})
+    first = PAGE.read_text().partition("## On Spark")[0].count("\n")
+    made, shown = (cells(block.text)[0] for block in notebook_blocks(PAGE) if block.line > first)
+    assert made is None and shown.count == "the first 2 rows; -l shows more"
+    assert spark.table("Raised").count() == 3
+    for view in ("Payments", "Raised"):
         spark.catalog.dropTempView(view)
-
-
-# As for the session of the tests: each plan runs once, so that compiling it takes longer than it saves.
-DEFAULTS = """
-spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
-spark.sql.codegen.factoryMode NO_CODEGEN
-spark.sql.codegen.wholeStage false
-"""
-
-
-def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ipykernel", reason="notyet: a kernel requires ipykernel")
-    import nbformat
-    from nbclient import NotebookClient
-
-    (tmp_path / "spark-defaults.conf").write_text(DEFAULTS)
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    shutil.copytree(NOTEBOOK.parent.parent / "hospital", tmp_path / "hospital")
-    (tmp_path / "notebook").mkdir()
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    place = {"metadata": {"path": str(tmp_path / "notebook")}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
-    assert any("<td>" in page and "3 rows" in page for page in pages)
-    assert any(page.startswith("<iframe") for page in pages)
-    assert any("error[NEEL2001]</b>" in page for page in pages)
-    errors = [output for output in outputs if output["output_type"] == "error"]
-    assert [(error["ename"], len(error["traceback"])) for error in errors] == [("NeelQueryError", 1)]
-
-
-def test_the_notebook_keeps_no_outputs() -> None:
-    import nbformat
-
-    assert not any(cell.get("outputs") for cell in nbformat.read(NOTEBOOK, as_version=4).cells)

@@ -60,7 +60,7 @@ def test_odd_names_in_files(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(spark))
     monkeypatch.setattr("neelc.cli.progress.ELSEWHERE", 3600)
-    neelc = Here(tmp_path, capsys)
+    neelc = Here(tmp_path, capsys, "spark")
     odd = OF_FILES
     names = {key: quote(f"{key} {odd}") for key in "STVabkpo"}
     file = f"{odd}.csv".replace(":", "")  # Hadoop takes a colon for the end of a scheme

@@ -111,6 +111,11 @@ TEXTS = [
     "SELECT sum(s.y) AS y FROM S WINDOW(TIME 3 SECONDS) AS s",
     "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (MEASURES a.k AS k, b.x + 1 AS n "
     "WITHIN 20 SECONDS PARTITION BY k PATTERN ab DEFINE a AS x > 0, b AS x >= a.x) AS m",
+    "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (FROM T PARTITION BY k MEASURES a.k AS k, "
+    "b.y AS n WITHIN 9 SECONDS PATTERN a !c b USING EVENTUALLY FOLLOWED BY "
+    "DEFINE a AS S.x > 0, b AS T.x > 1, c AS T.x = 0 AND T.y > a.y) AS m",
+    "SELECT m.k AS k, m.n AS n FROM S MATCH_RECOGNIZE_SEQUENTIAL (PARTITION BY k MEASURES a.k AS k, b.x AS n "
+    "WITHIN 9 SECONDS PATTERN a (b, !c) DEFINE b AS S.x >= PREV(1).x, c AS PREV(2).x = 0) AS m",
     "SELECT count(*) AS n, w.k AS k FROM (SELECT m.k AS k FROM S MATCH_RECOGNIZE_SEQUENTIAL ("
     "MEASURES a.k AS k PARTITION BY k PATTERN ab DEFINE a AS x > 0) AS m) "
     "WINDOW(TIME 9 SECONDS) AS w GROUP BY w.k",
@@ -124,6 +129,8 @@ NAMES = [
     "pairs and a relation",
     "no key",
     "matches",
+    "matches of two streams",
+    "matches that look back",
     "matches counted",
 ]
 ALWAYS = ("compared", "matches counted")

@@ -77,7 +77,7 @@ def test_neelc_run_ships(
     (tmp_path / "all.neel").write_text(
         "CREATE STREAM A (ts BIGINT) TIMESTAMP BY ts FROM 'a.csv'; PATTERN A a"
     )
-    run = ["run", str(tmp_path / "all.neel")]
+    run = ["run", "--engine", "spark", str(tmp_path / "all.neel")]
     old = Session(told(neelc="0.0.1"))
     monkeypatch.setattr("neelc.cli.run_on_spark.session", lambda *settings: nullcontext(old))
     monkeypatch.setattr("neelc.cli.run_on_spark._run", started)

@@ -44,6 +44,8 @@ CLICKS = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT)
 """
 LEFT = f"{CLICKS}PATTERN SEQ(Home h, !Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, h.ts;"
 PAIRS = f"{CLICKS}PATTERN SEQ(Home h, Cart c) WHERE [user] WITHIN 1 MINUTE RETURN h.user, c.ts;"
+KEPT = f"""{CLICKS}PATTERN SEQ(Home h, Cart c) WHERE [user] WITHIN 1 MINUTE
+AFTER MATCH SKIP PAST LAST EVENT RETURN h.user, h.ts, c.ts AS cart;"""
 IMPRECISE = """CREATE STREAM Clicks (ts BIGINT, page STRING, user INT, te BIGINT)
   TIMESTAMP BETWEEN ts AND te UNIT SECONDS TYPE BY page WATERMARK 10 SECONDS;
 PATTERN SEQ(Home h, Cart c) WITHIN 1 MINUTE RETURN h.ts, confidence;"""
@@ -71,6 +73,19 @@ def test_a_match_leaves_with_its_last_event(clicks: StreamedFiles) -> None:
     assert clicks.come((100, "Home", 1)) == [(1, 105)]  # out of order, and the watermark has not moved
     assert clicks.come((106, "Cart", 1)) == [(1, 106)]
     assert clicks.metric("matches") == 2
+
+
+def test_the_last_match_kept_is_remembered(clicks: StreamedFiles) -> None:
+    """Also over a restart, until no match can start before it leaves room for one."""
+    clicks.start(KEPT)
+    assert clicks.come((100, "Home", 1), (110, "Home", 1), (150, "Cart", 1), (155, "Cart", 1)) == []
+    assert clicks.come((170, "Other", 7)) == [(1, 100, 150)]
+    clicks.query.stop()
+    clicks.start(KEPT)
+    assert clicks.come((161, "Home", 1), (165, "Cart", 1)) == []
+    assert clicks.come((240, "Other", 7)) == [(1, 161, 165)]  # the one from 110 starts before 150
+    assert clicks.come((900, "Other", 7)) == []
+    assert clicks.last_metric("kept") == 0
 
 
 def test_matches_of_imprecise_times_have_their_confidence(spark: Any, tmp_path: Path) -> None:

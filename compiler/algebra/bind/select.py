@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
-from neelc.algebra.bind.sequential import bind_sequential
+from neelc.algebra.bind.inputs import merged_streams
+from neelc.algebra.bind.sequential import bind_sequential, with_previous
 from neelc.catalog.catalog import Catalog, joined, report_refusal
 from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.findings import Findings, did_you_mean
@@ -45,6 +46,7 @@ from neelc.pattern.bind.outputs import output_name
 from neelc.pattern.bind.query import bind_query
 from neelc.pattern.bind.windows import bind_window
 from neelc.rows.bind.recognize import matched_columns
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.functions import is_aggregate
 from neelc.scalar.type_of import type_of
 from neelc.scalar.typing import typed, typed_condition
@@ -423,7 +425,42 @@ def _bind_item(
         message = f"`{name}` is a relation: its rows are valid forever, without windows and patterns"
         findings.report("NEEL3301", message, findings.at(item), "leave it out, or declare a stream")
         return replace(source, operator=None)
-    return _matched(item, _windowed(item, source, findings), findings)
+    source = _windowed(item, source, findings)
+    if isinstance(item.matcher, MatchSequential) and item.matcher.streams:
+        further = [
+            _bind_item(one, "", catalog, findings, select)
+            for one in item.matcher.streams
+            if isinstance(one, FromStream)
+        ]
+        return _matched_in_all(item, item.matcher, [source, *further], findings)
+    return _matched(item, source, findings)
+
+
+def _matched_in_all(
+    item: FromItem, matcher: MatchSequential, sources: Sequence[BoundFromItem], findings: Findings
+) -> BoundFromItem:
+    """The matches in the events of several streams."""
+    name = sources[0].relation.name
+    result = BoundFromItem(ColumnSource(bare(item.matcher_alias) if item.matcher_alias else name, None))
+    names = [written(one.relation.name) for one in sources]
+    for number, (one, place) in enumerate(zip(sources, (item, *matcher.streams), strict=True)):
+        if isinstance(one.operator, a.RelationSource):
+            message = f"`{one.relation.name}` is a relation: its rows are valid forever, without patterns"
+            findings.report("NEEL3301", message, findings.at(place), "leave it out, or declare a stream")
+            return result
+        if any(same(names[number], other) for other in names[:number]):
+            message = f"two sources are called `{one.relation.name}`"
+            findings.report("NEEL2009", message, findings.at(place), "give one of them another name with AS")
+            return result
+    operators = [one.operator for one in sources if one.operator is not None]
+    if len(operators) < len(sources):
+        return result
+    merged = merged_streams(matcher, [one.relation for one in sources], operators, findings)
+    if merged is None:
+        return result
+    alias = item.matcher_alias or written(name)
+    whole = BoundFromItem(merged.relation, merged.operator, joined_clock(sources))
+    return _matched(replace(item, matcher=merged.clause, matcher_alias=alias), whole, findings)
 
 
 def _windowed(item: FromItem, source: BoundFromItem, findings: Findings) -> BoundFromItem:
@@ -441,17 +478,19 @@ def _matched(item: FromItem, source: BoundFromItem, findings: Findings) -> Bound
     if item.matcher is None:
         return source
     before = len(findings.diagnostics)
-    columns = matched_columns(item.matcher, source.relation, findings)
+    matcher = item.matcher
+    if isinstance(matcher, MatchSequential):
+        matcher = with_previous(matcher, source.relation)
+    columns = matched_columns(matcher, source.relation, findings)
     name = bare(item.matcher_alias) if item.matcher_alias else source.relation.name
     matched = BoundFromItem(ColumnSource(name, columns), None, source.clock)
-    if not isinstance(item.matcher, MatchSequential) or len(findings.diagnostics) > before:
+    if not isinstance(matcher, MatchSequential) or len(findings.diagnostics) > before:
         return matched
-    clause = bind_sequential(item.matcher, source.relation, source.clock, findings)
+    clause = bind_sequential(matcher, source.relation, source.clock, findings)
     if clause is None or source.operator is None or source.clock is None:
         return matched
-    span = item.matcher.span
-    matcher = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=span)
-    return replace(matched, relation=ColumnSource(name, clause.output), operator=matcher)
+    operator = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=matcher.span)
+    return replace(matched, relation=ColumnSource(name, clause.output), operator=operator)
 
 
 def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from neelc.catalog.streams import ColumnSource
@@ -13,7 +13,16 @@ from neelc.ir.bound_rows import RowDefinition, Sequential
 from neelc.ir.names import bare, find, find_variable, same, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, OutputColumn
-from neelc.ir.row_patterns import RowAlternation, RowEmpty, RowPattern, RowRepeat, RowSequence
+from neelc.ir.row_patterns import (
+    Following,
+    RowAlternation,
+    RowConjunction,
+    RowEmpty,
+    RowNegation,
+    RowPattern,
+    RowRepeat,
+    RowSequence,
+)
 from neelc.pattern.bind.windows import bind_window
 from neelc.rows.bind.expressions import InputColumns, RowNames
 from neelc.rows.bind.recognize import canonical_names, pattern_variables
@@ -105,10 +114,104 @@ def _mirrored(pattern: RowPattern) -> RowPattern:
     return mirrored
 
 
-_NAVIGATION = ("prev", "next", "first", "last", "classifier", "match_number", "start", "end", "temp")
+# What stands alone between two symbols.
+
+
+def negations_at_ends(pattern: RowPattern) -> list[RowNegation]:
+    """The negated symbols that nothing can stand before, or nothing behind.
+
+    >>> from neelc.ir.row_patterns import RowVariable
+    >>> a, b = RowVariable("A"), RowVariable("B")
+    >>> print(*negations_at_ends(RowSequence((RowNegation(a), b, RowRepeat(a, 0, 1), RowNegation(b)))))
+    !A !B
+    >>> negations_at_ends(RowSequence((a, RowNegation(b), a)))
+    []
+    """
+    return [*_first_negations(pattern), *_first_negations(_mirrored(pattern))]
+
+
+def _first_negations(pattern: RowPattern) -> Iterator[RowNegation]:
+    match pattern:
+        case RowNegation():
+            yield pattern
+        case RowAlternation(parts):
+            for part in parts:
+                yield from _first_negations(part)
+        case RowRepeat(part):
+            yield from _first_negations(part)
+        case RowSequence(parts):
+            for part in parts:
+                yield from _first_negations(part)
+                if not _may_be_empty(part):
+                    return
+
+
+def _may_be_empty(pattern: RowPattern) -> bool:
+    match pattern:
+        case RowSequence(parts):
+            return all(map(_may_be_empty, parts))
+        case RowAlternation(parts):
+            return any(map(_may_be_empty, parts))
+        case RowRepeat(part, least):
+            return least == 0 or _may_be_empty(part)
+    return isinstance(pattern, RowEmpty)
+
+
+def canonical_conjunctions(pattern: RowPattern) -> RowPattern:
+    """The pattern with the symbols of each conjunction in one order, each once.
+
+    >>> from neelc.ir.row_patterns import RowVariable
+    >>> a, b = RowVariable("A"), RowVariable("B")
+    >>> print(canonical_conjunctions(RowConjunction((RowNegation(a), b, b))))
+    (B, !A)
+    >>> print(canonical_conjunctions(RowConjunction((a, a))))
+    A
+    """
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, RowConjunction):
+            return map_children(node, change)
+        parts = sorted(dict.fromkeys(node.parts), key=lambda one: (isinstance(one, RowNegation), str(one)))
+        # A negated symbol by itself could be one that reads no event.
+        is_one = len(parts) == 1 and not isinstance(parts[0], RowNegation)
+        return parts[0] if is_one else replace(node, parts=tuple(parts))
+
+    changed = change(pattern)
+    assert isinstance(changed, RowPattern)
+    return changed
+
+
+_NAVIGATION = ("next", "first", "last", "classifier", "match_number", "start", "end", "temp")
 
 Measures = Mapping[str, e.Expr]
 """Measures by their names: JEPC's global variables."""
+
+
+MOST_BACK = 100
+"""How far PREV can go back: so many events of every partition are kept."""
+
+
+def with_previous(clause: r.MatchSequential, source: ColumnSource) -> r.MatchSequential:
+    """The clause with `PREV(i).attr` (JEPC thesis, 15.2.1) as MATCH_RECOGNIZE writes it: PREV(attr, i)."""
+    is_called = (
+        bool(source.name)
+        and find(written(source.name), [written(one.name) for one in source.columns or ()]) is None
+    )
+
+    def change(node: Node) -> Node:
+        match node:
+            case e.MemberAccess(e.Call(name, (e.Literal() as distance,)), attribute) if _is_prev(name):
+                # A measure may have the same name, but events before have columns only.
+                parts = (written(source.name), attribute) if is_called else (attribute,)
+                return e.Call(name, (e.Name(parts, span=node.span), distance), span=node.span)
+        return map_children(node, change)
+
+    definitions = tuple(change(one) for one in clause.definitions)
+    return replace(clause, definitions=definitions)  # type: ignore[arg-type]
+
+
+def _is_prev(name: str) -> bool:
+    return name.lower() == "prev"
 
 
 def bind_sequential(
@@ -116,7 +219,7 @@ def bind_sequential(
 ) -> Sequential | None:
     """The clause over events of `source`, whose times follow `clock`; None, and reports, if it is wrong.
 
-    The symbols must have been checked: `row_patterns.py` does.
+    The symbols must have been checked: `row_patterns.py` does. PREV is written as `with_previous` does.
     """
     before = len(findings.diagnostics)
     _check_pattern(clause.pattern, findings)
@@ -134,12 +237,37 @@ def bind_sequential(
     )
     partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
+    following = _following(clause.following or Following(), clock, findings)
+    pattern = without_open_ends(canonical_conjunctions(canonical_names(clause.pattern)))
+    if following.eventually:
+        _check_negations(clause.pattern, pattern, findings)
     if len(findings.diagnostics) > before:
         return None
-    pattern = without_open_ends(canonical_names(clause.pattern))
     return Sequential(
-        source.columns or (), pattern, definitions, partition, measures, within, span=clause.span
+        source.columns or (), pattern, definitions, partition, measures, within, following, span=clause.span
     )
+
+
+def _following(following: Following, clock: Clock | None, findings: Findings) -> Following:
+    if following.within is None:
+        return following
+    within = bind_window(following.within, clock, findings)
+    if within is not None and within.unit == "EVENT":
+        message = "FOLLOWED BY WITHIN takes a time"
+        findings.report("NEEL3031", message, following.span, "for example FOLLOWED BY WITHIN 5 SECONDS")
+    return replace(following, within=within)
+
+
+def _check_negations(written_pattern: RowPattern, pattern: RowPattern, findings: Findings) -> None:
+    """Where symbols follow eventually, a negated symbol is about what stands between two others."""
+    hint = "USING DIRECTLY FOLLOWED BY, it is an event that does not emit the symbol"
+    for node in walk(written_pattern):
+        if isinstance(node, RowRepeat) and isinstance(node.part, RowNegation):
+            message = f"`{node.part}` reads no event where symbols follow eventually: it cannot be repeated"
+            findings.report("NEEL3031", message, node.span, hint)
+    for node in negations_at_ends(pattern):
+        message = f"`{node}` must stand between two symbols: nothing bounds it here"
+        findings.report("NEEL3031", message, node.span, hint)
 
 
 def _check_pattern(pattern: r.RowPattern, findings: Findings) -> None:
@@ -159,13 +287,12 @@ def _check_pattern(pattern: r.RowPattern, findings: Findings) -> None:
 
 def _check_functions(clause: r.MatchSequential, findings: Findings) -> None:
     """Values are those of the event that is tested, and of the last event of each symbol."""
-    expressions = (
-        *(one.condition for one in clause.definitions),
-        *(one.expression for one in clause.measures),
-    )
-    for node in (inner for expression in expressions for inner in walk(expression)):
+    conditions = [inner for one in clause.definitions for inner in walk(one.condition)]
+    measures = [inner for one in clause.measures for inner in walk(one.expression)]
+    for node in (*conditions, *measures):
         is_moving = isinstance(node, e.Call) and (node.name.lower() in _NAVIGATION or is_aggregate(node))
-        if is_moving or isinstance(node, e.RunningFinal):
+        is_back = isinstance(node, e.Call) and _is_prev(node.name) and node in measures
+        if is_moving or is_back or isinstance(node, e.RunningFinal):
             name = node.name if isinstance(node, e.Call) else str(node)
             message = f"`{name}` moves over the rows of a match, and MATCH_RECOGNIZE_SEQUENTIAL has no such"
             hint = "name an event by its symbol, or a variable of MEASURES"
@@ -194,6 +321,8 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
     own = variable(definition.name)
 
     def with_variables(node: Node) -> Node:
+        if isinstance(node, e.Call) and _is_prev(node.name):
+            return node  # events before have columns, and no variables
         if isinstance(node, e.Name) and not _is_attribute(node, names):
             known = next((name for name in variables if same(node.parts[0], written(name))), None)
             if known is not None:
@@ -205,7 +334,27 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
 
     condition = with_variables(definition.condition)
     assert isinstance(condition, e.Expr)
-    return typed_condition(names.bound(condition), f"`{definition.name}`", findings.report)
+    found = typed_condition(names.bound(condition), f"`{definition.name}`", findings.report)
+    return _from_the_event(found, own, findings)
+
+
+def _from_the_event(condition: e.Expr, own: str, findings: Findings) -> e.Expr:
+    """The condition in which PREV goes back from the event that is judged, and from no other."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, e.AtRow) or not node.shift:
+            return map_children(node, change)
+        if node.variables not in ((), (own,)):
+            message = "PREV goes back from the event that is being checked"
+            findings.report("NEEL3206", message, node.span, "for example PREV(1).x")
+        elif -node.shift > MOST_BACK:
+            message = f"PREV goes back {MOST_BACK} events at most"
+            findings.report("NEEL3206", message, node.span)
+        return replace(node, variables=())
+
+    changed = change(condition)
+    assert isinstance(changed, e.Expr)
+    return changed
 
 
 def _is_attribute(node: e.Name, names: RowNames) -> bool:

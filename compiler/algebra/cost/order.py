@@ -7,7 +7,6 @@ what was joined before is a product; it is taken only where there is no other wa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
@@ -17,6 +16,7 @@ from neelc.ir import algebra as a
 from neelc.ir.algebra import Correlator, RelationSource, inputs_of
 from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.node import walk
+from neelc.runtime.late_dataclass import dataclass
 
 MOST_INPUTS = 12
 """With more there are too many sets of inputs to try them all: then the smallest come first."""

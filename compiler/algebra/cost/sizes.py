@@ -68,6 +68,8 @@ def _valid(operator: a.Operator, statistics: Statistics) -> float:
         case a.Correlator(inputs, condition):
             met = share(condition, operator, statistics) if condition is not None else 1.0
             return met * prod(valid_events(one, statistics) for one in inputs)
+        case a.Merger(inputs):
+            return sum(_valid(one, statistics) for one in inputs)
         case a.Aggregator(input, _, groups):
             number = prod(_values(one.expression, input, statistics) for one in groups)
             return min(_valid(input, statistics), number)
@@ -107,6 +109,8 @@ def arrivals(operator: a.Operator, statistics: Statistics) -> float:
             return rate(stream, statistics)
         case a.Filter(input, condition):
             return arrivals(input, statistics) * share(condition, operator, statistics)
+        case a.Merger(inputs):
+            return sum(arrivals(one, statistics) for one in inputs)
     below = a.inputs_of(operator)
     return arrivals(below[0], statistics) if below else 1.0
 

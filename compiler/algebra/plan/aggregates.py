@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from neelc.ir.algebra import Aggregator
 from neelc.ir.expressions import Aggregate, Expr
@@ -26,6 +25,7 @@ from neelc.ir.types import (
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.kernels.snapshots.program import DISTINCT, LIST, SnapshotAggregate
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.type_of import type_of
 
 NUMBERS = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)

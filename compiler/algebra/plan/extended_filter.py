@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
 from math import prod
@@ -28,6 +28,7 @@ from neelc.ir.names import bare
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.blocks import renamed
 from neelc.pattern.plan.columns import EventColumn, width_of
+from neelc.runtime.late_dataclass import dataclass
 
 BUCKETS = 3
 """What is kept around a pivot by time: its own bucket of one window, and both neighbours."""
@@ -159,9 +160,10 @@ def extended_filter(
     operator: PatternMatcher, plan: SequentialPlan, unit: str, statistics: Statistics
 ) -> ExtendedFilter | None:
     """What a matcher could read few events by, if that pays or if others share it; None if it has no symbol
-    that every match has. Without a window of time nobody knows how far a match reaches."""
+    that every match has. Without a window of time nobody knows how far a match reaches; and PREV looks at
+    events that are in none."""
     within = operator.clause.within
-    if within is None or within.unit == "EVENT":
+    if within is None or within.unit == "EVENT" or plan.program.back:
         return None
     reach, _ = width_of(within, unit)
     pivots = sorted(_pivots(operator, plan, statistics), key=lambda one: one.share)
@@ -175,11 +177,13 @@ def _pivots(operator: PatternMatcher, plan: SequentialPlan, statistics: Statisti
     variable = next((str(one.event) for one in operator.input.payload), ROW)
     pattern = operator.clause.pattern
     for symbol in sorted(in_every_match(pattern)):
-        definition = plan.bits[plan.program.names.index(symbol)]
+        definition = plan.definitions[symbol]
         condition = conjoin(renamed(one, ROW, variable) for one in definition)
         if condition is not None:
             met = share(condition, operator.input, statistics)
-            before, after = around(pattern, symbol) or (None, None)
+            # Where symbols follow eventually, any number of instants can be between them.
+            places = None if operator.clause.following.eventually else around(pattern, symbol)
+            before, after = places or (None, None)
             yield Pivot(symbol, definition, met, before, after)
 
 
@@ -264,7 +268,7 @@ def in_every_match(pattern: r.RowPattern) -> frozenset[str]:
     match pattern:
         case r.RowVariable(name):
             return frozenset([name])
-        case r.RowSequence(parts):
+        case r.RowSequence(parts) | r.RowConjunction(parts):
             return frozenset().union(*map(in_every_match, parts))
         case r.RowAlternation(parts):
             return frozenset.intersection(*map(in_every_match, parts))
@@ -285,6 +289,8 @@ def around(pattern: r.RowPattern, symbol: str) -> tuple[int, int] | None:
     """
     match pattern:
         case r.RowVariable(name) if name == symbol:
+            return 0, 0
+        case r.RowConjunction() if symbol in in_every_match(pattern):
             return 0, 0
         case r.RowSequence(parts):
             place = next((n for n, part in enumerate(parts) if symbol in in_every_match(part)), None)
@@ -314,7 +320,7 @@ def most_instants(pattern: r.RowPattern) -> int | None:
     (4, None)
     """
     match pattern:
-        case r.RowVariable():
+        case r.RowVariable() | r.RowConjunction() | r.RowNegation():
             return 1
         case r.RowSequence(parts):
             return _sum([most_instants(part) for part in parts])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.algebra.cost.order import join_order
 from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
@@ -27,6 +27,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import network_unit
 from neelc.pattern.plan.strategies import PlanningContext, StrategyPlan
 from neelc.rows.plan.plan import HostPlan
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)

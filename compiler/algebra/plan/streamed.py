@@ -11,7 +11,7 @@ expressions are evaluated by the worker, which has neelc's functions and no othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from math import inf
 
@@ -42,6 +42,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import NUMBER, PLAIN_NAME, width_of
 from neelc.rows.plan.expression_to_value import expression_to_value
 from neelc.runtime.kernels.snapshots import program as p
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Apply, ColumnValue, Value
 from neelc.scalar.signatures import SCALAR_SIGNATURES
 from neelc.scalar.type_of import is_zoned, type_of
@@ -326,6 +327,8 @@ class _Builder:
                 return self._computed(node, _named(operator.payload, names), wanted)
             case a.PatternMatcher():
                 return self._matched(operator, wanted)
+            case a.Merger(inputs):
+                return self._merged(inputs, wanted)
             case a.Correlator(inputs, condition):
                 if len(inputs) == 1:
                     return self._filter(inputs[0], conjuncts(condition), wanted)
@@ -396,6 +399,26 @@ class _Builder:
         for attribute, output in zip(operator.payload, outputs, strict=True):
             made[place_of(attribute)] = _of_results(output, plan, groups)
         return self._computed(node, columns, [substituted(one, made) for one in wanted])
+
+    # Several streams as one.
+
+    def _merged(self, inputs: Sequence[a.Operator], wanted: Sequence[Expr]) -> Rows:
+        different = tuple(dict.fromkeys(wanted))
+        names = {
+            one: self._free(bare(one.name) if isinstance(one, Attribute) else "value") for one in different
+        }
+        sides: list[p.SnapshotOperator] = []
+        for input in inputs:
+            node, own = self.rows(input, different)
+            computed = (
+                p.ComputedColumn(names[one], ColumnValue("", name), str(type_of(one)))
+                for one, name in zip(different, own, strict=True)
+            )
+            sides.append(p.SnapshotProjection(node, tuple(computed)))
+        merged = sides[0]
+        for side in sides[1:]:
+            merged = p.SnapshotMerging(merged, side)
+        return merged, tuple(names[one] for one in wanted)
 
     # Pattern matchers.
 
@@ -652,6 +675,8 @@ def row_bounds(node: p.SnapshotOperator, lengths: Mapping[int, float]) -> RowBou
             return below[0]
         case p.SnapshotTimeWindow(_, longer, jump):
             return RowBounds(below[0].length + longer + (jump or 0), below[0].delay)
+        case p.SnapshotMerging():
+            return RowBounds(max(one.length for one in below), max(one.delay for one in below))
         case p.SnapshotCorrelation():
             shorter = min(one.length for one in below)
             return RowBounds(shorter, min(shorter, max(one.delay for one in below)))
@@ -762,6 +787,10 @@ def meeting_keys(node: p.SnapshotOperator) -> Iterator[MeetingKey]:
                     read = {name for own, name in columns if own in key.carried & names}
                     shown = zip(program.outputs, outputs, strict=True)
                     yield replace(key, carried=frozenset(name for one, name in shown if one.column in read))
+        case p.SnapshotMerging(left, right):
+            for one, other in product(meeting_keys(left), meeting_keys(right)):
+                if both := one.carried & other.carried:
+                    yield MeetingKey({**one.inputs, **other.inputs}, both)
         case p.SnapshotCorrelation(left, right, equal):
             yield from _of_both(list(meeting_keys(left)), list(meeting_keys(right)), equal)
 

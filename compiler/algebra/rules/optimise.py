@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from neelc.algebra.rules.drop_needless_coalescing import without_needless_coalescing
 from neelc.algebra.rules.merge_filters import merge_filters
@@ -17,6 +16,7 @@ from neelc.algebra.rules.push_filter_into_matcher import push_filter_into_matche
 from neelc.algebra.rules.rule import NetworkBatch, NetworkStep
 from neelc.ir.algebra import Operator, inputs_of
 from neelc.rewriting import TreePass, until_none_fires
+from neelc.runtime.late_dataclass import dataclass
 
 FILTERS = NetworkBatch(
     "filters",

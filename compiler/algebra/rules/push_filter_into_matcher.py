@@ -10,6 +10,7 @@ from neelc.ir.algebra import Filter, Operator, PatternMatcher
 from neelc.ir.bound_rows import RowDefinition
 from neelc.ir.expressions import AtRow, Expr, RowValue, conjoin, conjuncts
 from neelc.ir.node import walk
+from neelc.ir.row_patterns import RowNegation, RowVariable
 
 
 def push_filter_into_matcher(operator: Operator) -> Operator | None:
@@ -36,6 +37,11 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
     >>> after(push_filter_into_matcher, over(matcher("a (b | c) a", "b"), "m.b IS NULL")) is None
     True
 
+    Nor if the pattern has the symbol negated, too: fewer events emit it then, and more do not.
+
+    >>> after(push_filter_into_matcher, over(matcher("a !a* c", "a"), "m.a < 5")) is None
+    True
+
     Not a condition that compares events of several symbols: checking each event alone takes linear time, and
     a definition that names another event does not.
     """
@@ -58,6 +64,10 @@ def _of_symbol(conjunct: Expr, matcher: PatternMatcher) -> RowDefinition | None:
     if not all(isinstance(one, AtRow) and _is_last(one) for one in values) or len(symbols) != 1:
         return None
     (symbol,) = symbols.pop()
+    if any(
+        node.part == RowVariable(symbol) for node in walk(clause.pattern) if isinstance(node, RowNegation)
+    ):
+        return None
     return RowDefinition(symbol, meant) if occurrences(clause.pattern, symbol) == (1, 1) else None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from neelc.ir import row_patterns as r
 from neelc.ir.algebra import Filter, Operator
@@ -12,6 +11,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import DOUBLE, FLOAT, DataType, SimpleType
 from neelc.rewriting import Batch
+from neelc.runtime.late_dataclass import dataclass
 
 NetworkRule = Callable[[Operator], "Operator | None"]
 NetworkBatch = Batch[NetworkRule, None]
@@ -84,7 +84,7 @@ def occurrences(pattern: r.RowPattern, symbol: str) -> Often:
     match pattern:
         case r.RowVariable(name):
             return (1, 1) if name == symbol else (0, 0)
-        case r.RowSequence(parts):
+        case r.RowSequence(parts) | r.RowConjunction(parts):
             several = [occurrences(part, symbol) for part in parts]
             return sum(least for least, _ in several), _sum([most for _, most in several])
         case r.RowAlternation(parts):

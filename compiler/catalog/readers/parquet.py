@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
 _SIMPLE: dict[str, DataType] = {

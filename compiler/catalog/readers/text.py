@@ -15,7 +15,7 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from neelc.errors import Diagnostic, NeelError
@@ -40,6 +40,8 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.datetime_patterns import EXAMPLE, timestamp_by
 from neelc.runtime.values.times import (
     UTC,
     date_of,
@@ -49,7 +51,6 @@ from neelc.runtime.values.times import (
     timestamp_ntz_of,
     timestamp_of,
 )
-from neelc.scalar.datetime_patterns import EXAMPLE, timestamp_by
 from neelc.scalar.operators import common, is_number
 from neelc.source import Source, Span
 
@@ -125,10 +126,10 @@ def from_value(value: object, type: DataType) -> object:
     match type, value:
         case Array(element), list() | tuple():
             return [from_value(item, element) for item in value]
-        case Map(of, to), dict():
-            return {from_value(k, of): from_value(v, to) for k, v in value.items()}
-        case Map(of, to), list() | tuple():  # Parquet's readers give pairs
-            return {from_value(k, of): from_value(v, to) for k, v in value}
+        case Map(), dict():
+            return _map(value.items(), type)
+        case Map(), list() if all(isinstance(pair, tuple) for pair in value):  # as Parquet's readers give it
+            return _map(value, type)
         case Struct(fields), dict():
             given = {key.casefold(): item for key, item in value.items()}
             return {bare(f.name): from_value(given.get(bare(f.name).casefold()), f.type) for f in fields}
@@ -142,6 +143,13 @@ def from_value(value: object, type: DataType) -> object:
         case _, str():
             return from_text(value, type)
     return _from_scalar(value, type)
+
+
+def _map(pairs: Iterable[tuple[object, object]], type: Map) -> dict[object, object]:
+    try:
+        return {from_value(key, type.key): from_value(value, type.value) for key, value in pairs}
+    except TypeError:  # Python has no lists and no structs as keys
+        raise TypeMismatch from None
 
 
 def _from_scalar(value: object, type: DataType) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 
@@ -14,6 +14,7 @@ from neelc.ir.names import bare, find, same
 from neelc.ir.program import Stream
 from neelc.ir.script import Statistic
 from neelc.ir.types import LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.operators import is_number
 from neelc.syntax.print_statements import show_number, show_subject
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -52,6 +52,7 @@ from neelc.ir.patterns import Event, Pattern, Repeat, all_parts
 from neelc.ir.program import Column, LevelColumn, Match, Stream
 from neelc.ir.script import Statistic
 from neelc.ir.types import DATE, LENGTHS, DataType, SimpleType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax import expression
 
 # What is known about streams: single numbers, each with its origin, and looking them up.

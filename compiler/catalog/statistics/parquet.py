@@ -7,7 +7,6 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from neelc.ir.names import find, written
 from neelc.ir.program import Column, Stream
 from neelc.ir.script import Statistic
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.operators import is_number
 
 # Nanoseconds in what a raw value of these types of Arrow counts.

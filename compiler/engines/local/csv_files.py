@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from neelc.errors import NeelError
 from neelc.files import CallError, decode
 from neelc.ir.program import Column
 from neelc.ir.types import STRING
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.duckdb.pieces import quoted, text_literal
 from neelc.source import Source
 

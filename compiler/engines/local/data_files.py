@@ -7,7 +7,6 @@ import datetime
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 from neelc.engines.local.tables import refusal
 from neelc.files import special_kind
 from neelc.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, VOID, DataType
+from neelc.runtime.late_dataclass import dataclass
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """What the name of a directory has in place of NULL."""

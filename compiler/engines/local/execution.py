@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,14 @@ from neelc.engines.local.functions import arrow_type, reader_of, writer_of
 from neelc.engines.local.pool import WorkerPool
 from neelc.engines.local.program import KernelRun, LocalProgram, LocalView, StreamTable, UserCalls
 from neelc.engines.local.reading import read_failure
-from neelc.engines.local.tables import DataScan, LocalTable
+from neelc.engines.local.tables import DataScan, LocalTable, is_worth_splitting
 from neelc.engines.local.tasks import (
     KernelTask,
     LocalSettings,
     arrow_schema,
     connected,
     found,
+    share_done,
     store,
     stored_table,
     view_text,
@@ -31,8 +34,9 @@ from neelc.engines.local.tasks import (
 )
 from neelc.errors import NeelError
 from neelc.ir.expressions import Function
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.user_functions import called, needed
-from neelc.scalar.duckdb.pieces import quoted
+from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted
 
 
 @dataclass
@@ -80,6 +84,7 @@ class LocalRun:
         self.held: dict[str, pa.Table] = {}
         self.stored: dict[str, str] = {}
         self._connection: Any = None
+        self._share: Callable[[], float] | None = None
 
     @property
     def connection(self) -> Any:
@@ -102,9 +107,16 @@ class LocalRun:
                 case LocalView(name, text):
                     self._view(name, text)
                 case KernelRun(name):
+                    self._share = partial(share_done, self._connection)
                     self._table(name, self._found(step))
+                    self._share = None
                 case UserCalls(name):
                     self._table(name, self._called(step))
+
+    def share(self) -> float | None:
+        """Which share of the kernel that runs is done, from 0 to 1; None if none runs. For other threads."""
+        look = self._share
+        return None if look is None else look()
 
     def fault_of_data(self, error: Exception) -> NeelError | None:
         """What is wrong with files that are read, if that is why a query of DuckDB has failed."""
@@ -115,9 +127,33 @@ class LocalRun:
                     return found
         return None
 
+    @property
+    def has_run(self) -> bool:
+        """Whether rows were asked for."""
+        return self._connection is not None
+
+    def observed(self, key: str) -> dict[str, Any]:
+        """What one of the program's observations counts."""
+        counted = self.query(self.program.observed[key])
+        (row,) = counted.fetchall()
+        return dict(zip(counted.columns, row, strict=True))
+
     def query(self, text: str | None = None) -> Any:
         """A relation of DuckDB: of a query of this database, or the result."""
         return self.connection.sql(text or f"SELECT * FROM {quoted(self.program.result)}")
+
+    def add_functions(self, calls: Iterable[EvaluatedCall]) -> None:
+        """More functions of the runtime, for queries of this database."""
+        connected(self.settings, calls).close()
+
+    def add_table(self, data: Any) -> str:
+        """More rows, of a `LocalTable`, for queries of this database; gives the name that they have there."""
+        _ = self.connection  # all steps have run now: their tables have names
+        used = {one.lower() for one in (*self.held, *self.views)}
+        numbered = (f"neelc_added_{number}" for number in itertools.count())
+        name = next(one for one in numbered if one not in used)
+        self._table(name, data)
+        return name
 
     def _table(self, name: str, data: Any) -> None:
         if isinstance(data, DataScan):
@@ -136,25 +172,21 @@ class LocalRun:
     def _found(self, step: KernelRun) -> pa.Table:
         """What a kernel finds: of many rows with keys, in several processes. Users' functions stay here."""
         task = KernelTask(step, self.settings)
-        if self.engine.processes > 1 and step.keys and not step.functions and self._is_worth_it():
+        can_be_split = self.engine.processes > 1 and step.keys and not step.functions
+        if can_be_split and is_worth_splitting(self.tables.values()):
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}
         batches = found(task, self._connection, functions)
-        if any(one.is_large for one in self.tables.values()):  # so may be the result
+        if any(one.size.is_large for one in self.tables.values()):  # so may be the result
             path = str(self.scratch / f"{step.name}.arrow")
             written(batches, arrow_schema(step.gives), path)
             return stored_table(path)
         return pa.Table.from_batches(batches, arrow_schema(step.gives))
 
-    def _is_worth_it(self) -> bool:
-        """Whether there is so much to read that other processes should help, which can read it."""
-        tables = self.tables.values()
-        are_portable = all(not isinstance(one.data, DataScan) or one.data.is_portable for one in tables)
-        return are_portable and any(one.is_large for one in tables)
-
     def _found_in_parts(self, task: KernelTask) -> pa.Table:
         """Each process reads all rows and takes those of its keys."""
         workers, parts = self.engine.workers(), self.engine.processes
+        self._share = workers.share
         self._store()
         memory = None if self.engine.memory is None else self.engine.memory // (parts + 1)
         whole = replace(

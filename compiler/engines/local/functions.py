@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from neelc.catalog.readers.text import TypeMismatch, from_text
 from neelc.ir.names import bare
 from neelc.ir.types import (
     BIGINT,
@@ -25,6 +27,7 @@ from neelc.ir.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    VARIANT,
     VOID,
     YEAR_INTERVAL,
     Array,
@@ -34,15 +37,17 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value
-from neelc.runtime.values.functions import regular_expression
+from neelc.runtime.values.datetime_patterns import timestamp_by
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import extreme
 from neelc.runtime.values.scalars import FAILURES, binary, half_up
+from neelc.runtime.values.statistics import STATISTICS
 from neelc.runtime.values.times import Months, day_interval
 from neelc.runtime.values.types import ValueType, fit
-from neelc.scalar.datetime_patterns import timestamp_by
 from neelc.scalar.duckdb.pieces import EvaluatedCall, duck_type
+from neelc.scalar.duckdb.variants import JSON_OF
 from neelc.scalar.type_of import value_type
+from neelc.scalar.variants import variant_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,6 +82,10 @@ def _function(
     ]
     value = Apply(call.operation, tuple(operands), value_type(call.type))
     own = OTHER_OPERATIONS.get(call.operation)
+    if call.operation == JSON_OF:
+        own = partial(variant_json, kind=call.operands[0])
+    elif call.operation == "from_json":
+        own = _reading(call.type)
     readers = [reader_of(type) for type in call.operands]
     write, type = writer_of(call.type), arrow_type(call.type)
     made: list[Callable[[Sequence[Any]], Any]] = []
@@ -103,18 +112,24 @@ def _function(
 # Operations that Spark's texts need and the language does not have.
 
 
-def _place(text: str, pattern: str) -> int:
-    """regexp_instr: where a regular expression is first found, counted from 1; 0 if it is not."""
-    found = regular_expression(pattern).search(text)
-    return 0 if found is None else found.start() + 1
+def _reading(type: DataType) -> Callable[[str], object]:
+    """from_json: what the reference's reader makes of a cell."""
+
+    def read(text: str) -> object:
+        try:
+            return from_text(text, type)
+        except TypeMismatch:
+            return None
+
+    return read
 
 
 OTHER_OPERATIONS: dict[str, Callable[..., object]] = {
+    **STATISTICS,
     "array_max": lambda values: extreme(values, 1),
     "array_min": lambda values: extreme(values, -1),
     "average of days": lambda total, count: day_interval(half_up(int(total), int(count))),
     "average of months": lambda total, count: Months(half_up(int(total), int(count))),
-    "regexp_instr": _place,
     "try_to_timestamp": lambda text, pattern: timestamp_by(pattern, text),
     "sum": lambda values: reduce(partial(binary, "+"), values) if values else None,
 }
@@ -179,7 +194,7 @@ def reader_of(type: DataType) -> Callable[[Any], Any]:
         return lambda micros: datetime.timedelta(microseconds=micros)
     if type == YEAR_INTERVAL:
         return Months
-    return _same
+    return json.loads if type == VARIANT else _same
 
 
 def writer_of(type: DataType) -> Callable[[Any], Any]:
@@ -235,5 +250,6 @@ def arrow_type(type: DataType) -> pa.DataType:
         TIMESTAMP_NTZ: pa.timestamp("us"),
         DAY_INTERVAL: pa.int64(),
         YEAR_INTERVAL: pa.int32(),
+        VARIANT: pa.string(),
     }
     return simple[type]

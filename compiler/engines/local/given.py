@@ -134,8 +134,12 @@ def as_duck(name: str, arrow: pa.DataType, type: DataType) -> str:
 # What callers give.
 
 
+class UnreadableData(TypeError):
+    """Data in memory that are no table, or one with values that no type of Spark's has."""
+
+
 def as_local_table(value: Any) -> LocalTable:
-    """A table of what a caller has in memory; a `TypeError` says what it cannot be.
+    """A table of what a caller has in memory; raises `UnreadableData`.
 
     >>> {name: str(type) for name, type in as_local_table([{"a": 1, "b": "x"}, {"a": 2}]).types.items()}
     {'a': 'BIGINT', 'b': 'STRING'}
@@ -166,19 +170,19 @@ def as_local_table(value: Any) -> LocalTable:
     if hasattr(value, "__arrow_c_stream__"):
         return _table(pa.table(value))
     expected = "a table of Arrow, pandas, polars or DuckDB, or a list of dicts"
-    raise TypeError(f"a stream is {expected}, not a {type(value).__name__}")
+    raise UnreadableData(f"a stream is {expected}, not a {type(value).__name__}")
 
 
 def _of_rows(rows: list[Any]) -> pa.Table:
     """A row may lack keys of others."""
     for row in rows:
         if not isinstance(row, Mapping):
-            raise TypeError(f"a row is a dict, not a {type(row).__name__}")
+            raise UnreadableData(f"a row is a dict, not a {type(row).__name__}")
     names = dict.fromkeys(str(name) for row in rows for name in row)
     try:
         return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
     except pa.ArrowException as error:
-        raise TypeError(f"values of a column have several types: {error}") from None
+        raise UnreadableData(f"values of a column have several types: {error}") from None
 
 
 def _table(table: pa.Table) -> LocalTable:
@@ -209,7 +213,7 @@ def _dataset(dataset: Any) -> LocalTable:
     items = []
     for field in dataset.schema:
         if pa.types.is_float16(field.type) or pa.types.is_duration(field.type):
-            raise TypeError(f"column `{field.name}`: DuckDB does not scan {field.type} in a dataset")
+            raise UnreadableData(f"column `{field.name}`: DuckDB does not scan {field.type} in a dataset")
         items.append(f"{as_duck(field.name, field.type, types[field.name])} AS {quoted(field.name)}")
     text = f"SELECT {', '.join(items)} FROM {quoted(name)}"
     return LocalTable(DataScan(text, types, {name: dataset}), types)
@@ -223,9 +227,9 @@ def _typed(schema: pa.Schema) -> Iterator[tuple[str, DataType]]:
     seen: set[str] = set()
     for field in schema:
         if field.name.lower() in seen:
-            raise TypeError(f"two columns are called `{field.name}`")
+            raise UnreadableData(f"two columns are called `{field.name}`")
         seen.add(field.name.lower())
         type = type_of_arrow(field.type)
         if type is None:
-            raise TypeError(f"column `{field.name}` is of type {field.type}, which Spark does not have")
+            raise UnreadableData(f"column `{field.name}` is of type {field.type}, which Spark does not have")
         yield field.name, type

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, no_data
 from neelc.engines.fitting import fitted_columns
 from neelc.engines.local.program import Types
-from neelc.engines.local.reading import DataSize, scanned, size_of
-from neelc.engines.local.tables import MANY_BYTES, MANY_ROWS, DataScan, LocalTable
+from neelc.engines.local.reading import scanned, size_of
+from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.engines.spark.compiled import file_read
 from neelc.ir.program import Column, Stream
 from neelc.scalar.duckdb.pieces import EvaluatedCall, NameScope, quoted
@@ -43,11 +43,7 @@ def file_table(location: Location, stream: Stream, calls: dict[str, EvaluatedCal
     location.check_files()
     read = file_read(stream, str(location.path), file_kind(location), location.options)
     scan = scanned(read, calls, zone)
-    return LocalTable(scan, scan.types, _is_large(size_of([str(location.path)])), read)
-
-
-def _is_large(size: DataSize) -> bool:
-    return size.bytes >= MANY_BYTES if size.rows is None else size.rows >= MANY_ROWS
+    return LocalTable(scan, scan.types, size_of([str(location.path)]), read)
 
 
 def file_kind(location: Location) -> str:
@@ -76,4 +72,4 @@ def fitted_table(table: LocalTable, stream: Stream, calls: dict[str, EvaluatedCa
     else:
         name = f"neelc_rows_of_{stream.name}"
         scan = DataScan(f"SELECT {items} FROM {quoted(name)}", types, {name: table.data})
-    return LocalTable(scan, types, table.is_large, table.read)
+    return LocalTable(scan, types, table.size, table.read)

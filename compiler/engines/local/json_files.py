@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count, islice
 
 import pyarrow as pa
@@ -42,6 +41,7 @@ from neelc.ir.types import (
     Decimal,
     Struct,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.pieces import EvaluatedCall, NameScope, duck_type, quoted, text_literal
 from neelc.scalar.duckdb.spelling import spelled
@@ -185,7 +185,7 @@ class JsonReader:
     def _ready(self, name: str, own: str, type: DataType) -> ReadyForm | None:
         if type not in DATETIMES:
             return ready_form(f"CAST({own} AS VARCHAR)", type)
-        scope = NameScope({"": {_text(name): STRING}}, calls=self.calls)
+        scope = NameScope({"": {_text(name): STRING}}, calls=self.calls, zone=self.zone)
         cast = spelled(f"try_cast(trim(`{_text(name).replace('`', '``')}`) AS {type})", scope).text
         return ReadyForm(f"starts_with({own}, '\"') AND {cast} IS NOT NULL", cast)
 
@@ -301,7 +301,7 @@ def line_function(column: Column, key: str, stream: str, zone: str) -> Callable[
         raw = found.get(key)
         try:
             made = from_value(raw, column.type)
-        except (TypeMismatch, TypeError, ValueError):  # pairs that are none, too
+        except TypeMismatch:
             place = f"(column `{column.name}` of stream `{stream}`)"
             message = f"NEEL5003: `{shortened(raw)}` is not of type {column.type} {place}"
             raise ValueError(message) from None

@@ -23,6 +23,7 @@ from neelc.engines.spark.relations import (
     AgentCall,
     AggregateRows,
     AnyProgram,
+    BesideRow,
     CalledFunctions,
     Extend,
     Items,
@@ -31,6 +32,7 @@ from neelc.engines.spark.relations import (
     Let,
     LookUp,
     Observed,
+    Ordered,
     Read,
     Relation,
     Relations,
@@ -42,9 +44,10 @@ from neelc.engines.spark.relations import (
 )
 from neelc.ir.types import DataType
 from neelc.rows.bind.host_text import SparkQuery
-from neelc.runtime.kernels.rows.program import RowProgram
+from neelc.runtime.kernels.rows.program import RowOrder, RowProgram
 from neelc.runtime.kernels.rules.program import RuleSet
 from neelc.runtime.program import PatternProgram
+from neelc.scalar.duckdb.lookups import beside_lookup
 from neelc.scalar.duckdb.operators import common_pieces
 from neelc.scalar.duckdb.pieces import (
     Columns,
@@ -56,7 +59,11 @@ from neelc.scalar.duckdb.pieces import (
     quoted,
 )
 from neelc.scalar.duckdb.queries import SpelledQuery, spelled_query
-from neelc.scalar.duckdb.spelling import ordering, parsed, spelled, spelled_schema, spelled_type
+from neelc.scalar.duckdb.spelling import ordering, parsed, spell, spelled, spelled_schema, spelled_type
+from neelc.scalar.spark.trees import identifier
+
+ROLES = "roles"
+"""The column with the roles that an event can have, as bits."""
 
 
 def local_program(
@@ -67,9 +74,26 @@ def local_program(
     writer = _ProgramWriter(streams, dict(calls or {}))
     for let in in_exact_order(relations.lets):
         writer.add(let)
-    called = {name for step in writer.steps for name in re.findall(r"\bneelc_\w+", _text(step))}
+    texts = [*map(_text, writer.steps), *writer.observed.values()]
+    called = {name for text in texts for name in re.findall(r"\bneelc_\w+", text)}
     used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
-    return LocalProgram(tuple(writer.steps), writer.types, used, relations.lets[-1].name)
+    result = relations.lets[-1].name
+    return LocalProgram(tuple(writer.steps), writer.types, used, result, writer.observed)
+
+
+def local_query(
+    lets: Sequence[Let], known: Mapping[str, Types], calls: dict[str, EvaluatedCall]
+) -> tuple[str, Types]:
+    """The last of some relations that are no kernels, as one query over relations with these columns; `calls`
+    collects the functions that it needs. Raises `UnspelledOperation`."""
+    writer = _ProgramWriter({}, calls)
+    writer.types |= known
+    for let in lets:
+        writer.add(let)
+    views = ((step.name, step.text) for step in writer.steps if isinstance(step, LocalView))
+    last = lets[-1].name
+    parts = ", ".join(f"{quoted(name)} AS ({text})" for name, text in views)
+    return f"WITH {parts} SELECT * FROM {quoted(last)}", writer.types[last]
 
 
 def _text(step: LocalStep) -> str:
@@ -91,28 +115,38 @@ def spelled_host(
 
 
 def in_exact_order(lets: Sequence[Let]) -> Iterator[Let]:
-    """Events by their keys and their time. Spark sorts by one number, nearly in this order, which is faster
+    """Rows by their keys and their time. Spark sorts by one number, nearly in this order, which is faster
     there; for DuckDB it is slower."""
-    kernels = [let.relation for let in lets if isinstance(let.relation, Kernel)]
-    near = {one.source for one in kernels if _without_grain(one.program) is not one.program}
+    sorts = {let.name: let.relation for let in lets if isinstance(let.relation, Sorted)}
+    kernels = (let.relation for let in lets if isinstance(let.relation, Kernel))
+    exact = {
+        one.source: found
+        for one in kernels
+        if one.source in sorts and (found := _exact_order(one.program)) is not None
+    }
     for let in lets:
         match let.relation:
-            case Sorted(source, keys) if let.name in near:
-                yield replace(let, relation=Sorted(source, keys, (*keys, "start")))
-            case Kernel(source, program) if source in near:
-                yield replace(let, relation=replace(let.relation, program=_without_grain(program)))
+            case Sorted(source, keys) if let.name in exact:
+                yield replace(let, relation=Sorted(source, keys, (*keys, exact[let.name][1])))
+            case Kernel(source) if source in exact:
+                yield replace(let, relation=replace(let.relation, program=exact[source][0]))
             case _:
                 yield let
 
 
-def _without_grain(program: AnyProgram) -> AnyProgram:
-    """The program for events in the exact order."""
+def _exact_order(program: AnyProgram) -> tuple[AnyProgram, str] | None:
+    """The program for rows in the exact order, and what they are sorted by behind their keys; None if it
+    takes them in this order already."""
     match program:
         case PatternProgram(grain=int()):
-            return replace(program, grain=None)
+            return replace(program, grain=None), "start"
         case RuleSet(events=PatternProgram(grain=int())):
-            return replace(program, events=replace(program.events, grain=None))
-    return program
+            return replace(program, events=replace(program.events, grain=None)), "start"
+        case RowProgram(order=RowOrder(column, descending=descending, nulls_last=nulls_last)):
+            direction = "DESC" if descending else "ASC"
+            nulls = "LAST" if nulls_last else "FIRST"
+            return replace(program, order=None), f"{identifier(column)} {direction} NULLS {nulls}"
+    return None
 
 
 class _ProgramWriter:
@@ -124,6 +158,7 @@ class _ProgramWriter:
         self.steps: list[LocalStep] = []
         self.types: dict[str, Types] = {}
         self.sorts: dict[str, Sorted] = {}
+        self.observed: dict[str, str] = {}
 
     def add(self, let: Let) -> None:
         """One more relation."""
@@ -138,6 +173,11 @@ class _ProgramWriter:
                 self.types[name] = {**kept, **{call.name: spelled_type(call.type) for call in calls}}
                 texts = tuple((call.function, call.values, call.name, call.type) for call in calls)
                 self.steps.append(UserCalls(name, source, texts, let.comment))
+            case Observed(source, key, items, dropped):
+                assert source == name, "what is observed keeps its name"
+                columns, _ = self._items(items, self._scope({"": self.types[source]}))
+                read = source if dropped is None else self._drop(name, dropped)
+                self.observed[key] = f"SELECT {columns} FROM {quoted(read)}"
             case Read(stream):
                 self.types[name] = self.streams[stream]
                 self.steps.append(StreamTable(name, stream, let.comment))
@@ -146,6 +186,20 @@ class _ProgramWriter:
                     self.sorts[name] = relation
                 text, self.types[name] = self._select(relation)
                 self.steps.append(LocalView(name, text, let.comment))
+
+    def _drop(self, name: str, dropped: str) -> str:
+        """Take a column out of the relation that was made last, and the rows that have it; gives the name of
+        that relation, as it was."""
+        step = self.steps.pop()
+        assert isinstance(step, KernelRun) and step.name == name, "kernels count their steps"
+        whole = f"{name} {dropped}"
+        self.steps.append(replace(step, name=whole))
+        self.types[whole] = self.types[name]
+        self.types[name] = {column: type for column, type in self.types[name].items() if column != dropped}
+        kept = ", ".join(map(quoted, self.types[name])) or "1"
+        text = f"SELECT {kept} FROM {quoted(whole)} WHERE {quoted(dropped)} IS NULL"
+        self.steps.append(LocalView(name, text, "Without the rows that have counts."))
+        return whole
 
     def _kernel(self, name: str, kernel: Kernel, comment: str) -> KernelRun:
         arguments: dict[str, object] = {}
@@ -178,7 +232,13 @@ class _ProgramWriter:
                 scope = self._scope({"": self.types[source]})
                 columns, types = self._items(items, scope)
                 text = f"SELECT {columns} FROM {quoted(source)}"
-                if where:
+                roles = next((one for one, name in items if name == ROLES), None)
+                beside = beside_lookup(roles, where) if roles and where else None
+                if beside is not None:  # who has no role needs no other test
+                    having = f"{ROLES} <> 0" + (f" AND ({having})" if having else "")
+                    tests = [spell(one, scope).text for one in beside]
+                    text += f" WHERE {' AND '.join(tests)}" if tests else ""
+                elif where:
                     text += f" WHERE {spelled(where, scope).text}"
                 if having:
                     condition = spelled(having, self._scope({"": types})).text
@@ -202,17 +262,26 @@ class _ProgramWriter:
                     f" LEFT JOIN {quoted(values)} AS known ON event.{quoted(column)} = known.key"
                 )
                 return text, {**self.types[source], name: self.types[values]["value"]}
+            case BesideRow(source, row):
+                added = self.types[row]
+                columns = ", ".join(
+                    f"(SELECT {name} FROM {quoted(row)}) AS {name}" for name in map(quoted, added)
+                )
+                return f"SELECT *, {columns} FROM {quoted(source)}", {**self.types[source], **added}
             case AggregateRows(source, groups, items):
                 scope = self._scope({"": self.types[source]})
                 columns, types = self._items((*groups, *items), scope)
                 by = ", ".join(str(place) for place in range(1, len(groups) + 1))
                 return f"SELECT {columns} FROM {quoted(source)}" + (f" GROUP BY {by}" if by else ""), types
+            case Ordered(source, order, limit):
+                scope = self._scope({"": self.types[source]})
+                by = ", ".join(ordering(parsed_order(" ".join(item)), scope) for item in order)
+                text = f"SELECT * FROM {quoted(source)} ORDER BY {by}"
+                return (text if limit is None else f"{text} LIMIT {limit}"), self.types[source]
             case Sorted(source):
                 return f"SELECT * FROM {quoted(source)}{self._order_by(relation)}", self.types[source]
             case SparkQuery():
                 return self._query(relation)
-            case Observed(source):
-                return f"SELECT * FROM {quoted(source)}", self.types[source]
             case AgentCall(agent):
                 raise UnspelledOperation(f"the agent {agent}, a function of Spark's DataFrames")
         raise AssertionError(f"{type(relation).__name__} is for streams without end")

@@ -7,19 +7,37 @@ read tasks from a pipe: a user's script is not loaded again in them, as `multipr
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from threading import Lock, Thread
+from typing import Any, BinaryIO
+
+from neelc.runtime.late_dataclass import dataclass
 
 WORKER = "from neelc.engines.local.pool import serve; serve()"
 
 
+REPORTED = 0.25
+"""Seconds between two reports of how far a task is."""
+
+
 class LocalWorkerFailure(RuntimeError):
     """What failed in a worker process, in the words of its exception."""
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Which share of its task a process has done."""
+
+    value: float
 
 
 @dataclass(frozen=True)
@@ -34,13 +52,20 @@ class WorkerPool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._workers: list[subprocess.Popen[bytes]] = []
+        self._shares: dict[int, float] = {}
+        self._scratch: str | None = None
         atexit.register(self.stop)
 
     def start(self) -> None:
         """Start the processes that do not run yet: they load their modules while others work."""
+        if self._scratch is None:
+            # For their files, too: they are killed, and leave them behind.
+            self._scratch = tempfile.mkdtemp(prefix="neelc-")
+        surroundings = {**os.environ, "TMPDIR": self._scratch}
         while len(self._workers) < self.size:
             command = [sys.executable, "-c", WORKER]
-            worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            pipe = subprocess.PIPE
+            worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=surroundings)
             self._workers.append(worker)
 
     def run(self, tasks: Sequence[Any]) -> list[Any]:
@@ -48,17 +73,44 @@ class WorkerPool:
         this is interrupted, the processes are ended."""
         self.start()
         assert len(tasks) <= self.size
-        pairs = list(zip(self._workers, tasks, strict=False))
+        numbers = range(len(tasks))
+        self._shares = dict.fromkeys(numbers, 0.0)
+        threads = ThreadPoolExecutor(len(tasks))
         try:
-            with ThreadPoolExecutor(len(pairs)) as threads:
-                answers = list(threads.map(lambda pair: _asked(*pair), pairs))
+            answers = list(threads.map(self._asked, numbers, tasks))
         except BaseException:
-            self.stop()
+            self.stop()  # the threads wait for the processes
             raise
+        finally:
+            threads.shutdown()
         failures = [one.failure for one in answers if one.failure is not None]
         if failures:
             raise LocalWorkerFailure(failures[0])
         return [one.value for one in answers]
+
+    def share(self) -> float:
+        """Which share of all tasks is done."""
+        return sum(self._shares.values()) / max(len(self._shares), 1)
+
+    def _asked(self, number: int, task: Any) -> _Answer:
+        """What one process answers."""
+        worker = self._workers[number]
+        assert worker.stdin is not None and worker.stdout is not None
+        try:
+            pickle.dump(task, worker.stdin)
+            worker.stdin.flush()
+            while isinstance(answer := pickle.load(worker.stdout), _Share):
+                self._shares[number] = answer.value
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = worker.wait()
+            killed = "there was not enough memory for it, or it was killed"
+            reason = killed if code < 0 else f"exit code {code}"
+            return _Answer(
+                failure=f"a worker process of the local engine ended in the middle of its work: {reason}"
+            )
+        assert isinstance(answer, _Answer)
+        self._shares[number] = 1.0
+        return answer
 
     def stop(self) -> None:
         """End all processes."""
@@ -69,33 +121,24 @@ class WorkerPool:
                 if pipe is not None:
                     pipe.close()
         self._workers.clear()
-
-
-def _asked(worker: subprocess.Popen[bytes], task: Any) -> _Answer:
-    assert worker.stdin is not None and worker.stdout is not None
-    try:
-        pickle.dump(task, worker.stdin)
-        worker.stdin.flush()
-        answer = pickle.load(worker.stdout)
-    except (EOFError, OSError, pickle.UnpicklingError):
-        code = worker.wait()
-        reason = "there was not enough memory for it, or it was killed" if code < 0 else f"exit code {code}"
-        return _Answer(
-            failure=f"a worker process of the local engine ended in the middle of its work: {reason}"
-        )
-    assert isinstance(answer, _Answer)
-    return answer
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
 
 
 def serve() -> None:
     """The loop of a worker process: a task from the input, what it gives to the output."""
-    import os
-    import signal
+    from neelc.engines.local.no_pandas import hidden_pandas
 
-    from neelc.engines.local.tasks import run_task
+    with hidden_pandas():  # to the end of the process
+        from neelc.engines.local.tasks import run_task
 
+        _serve(run_task)
+
+
+def _serve(run_task: Callable[[Any, Callable[[Callable[[], float]], None]], int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started it ends it
-    output = os.fdopen(os.dup(1), "wb")
+    answers = _Answers(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # what a library prints must not get among the answers
     while True:
         try:
@@ -103,8 +146,43 @@ def serve() -> None:
         except EOFError:
             return
         try:
-            answer = _Answer(run_task(task))
+            answer = _Answer(run_task(task, answers.watch))
         except Exception as error:
             answer = _Answer(failure=f"{type(error).__name__}: {error}")
-        pickle.dump(answer, output)
-        output.flush()
+        answers.end(answer)
+
+
+class _Answers:
+    """What a process writes: now and then how far it is, from another thread, and at the end its answer."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self.out = out
+        self._lock = Lock()
+        self._share: Callable[[], float] | None = None
+        Thread(target=self._report, daemon=True).start()
+
+    def watch(self, share: Callable[[], float]) -> None:
+        """From now on this tells how far the task is."""
+        self._share = share
+
+    def end(self, answer: _Answer) -> None:
+        self._share = None
+        self._write(answer)
+
+    def _report(self) -> None:
+        while True:
+            time.sleep(REPORTED)
+            share = self._share
+            if share is not None:
+                try:
+                    self._write(_Share(share()), share)
+                except OSError:  # whoever has asked is gone
+                    os._exit(1)
+                except Exception:  # the query may have just ended
+                    continue
+
+    def _write(self, answer: _Answer | _Share, share: Callable[[], float] | None = None) -> None:
+        with self._lock:
+            if share is self._share:  # else the answer has been written in the meantime
+                pickle.dump(answer, self.out)
+                self.out.flush()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import field
 from typing import Any
 
 from neelc.ir.types import DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.duckdb.pieces import EvaluatedCall
 
 Types = Mapping[str, DataType]
@@ -67,12 +68,13 @@ LocalStep = StreamTable | LocalView | KernelRun | UserCalls
 @dataclass(frozen=True)
 class LocalProgram:
     """The steps of a plan, the columns of each, the functions that their texts call, and the name of the step
-    that has the result."""
+    that has the result. `observed` are queries that count what observations of Spark's would."""
 
     steps: tuple[LocalStep, ...]
     types: Mapping[str, Types]
     calls: tuple[EvaluatedCall, ...]
     result: str
+    observed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> Types:

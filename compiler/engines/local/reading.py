@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,12 @@ from neelc.engines.local.data_files import (
 from neelc.engines.local.given import as_duck, type_of_arrow
 from neelc.engines.local.json_files import json_scan
 from neelc.engines.local.program import Types
-from neelc.engines.local.tables import DataScan, refusal
+from neelc.engines.local.tables import DataScan, DataSize, refusal
 from neelc.engines.spark.relations import Read
 from neelc.errors import CATALOGUE, NeelError
 from neelc.ir.program import Column
 from neelc.ir.types import TIMESTAMP, DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.pieces import (
     EvaluatedCall,
@@ -68,7 +68,7 @@ def scanned(read: Read, calls: dict[str, EvaluatedCall], zone: str = "UTC") -> D
     kind = format_of(read, files)
     options = dict(read.options)
     if kind == "csv":
-        return _with_items(csv_scan(files, csv_format(options), _names(read)), read, calls)
+        return _with_items(csv_scan(files, csv_format(options), _names(read)), read, calls, zone)
     if kind == "json":
         return json_scan(files, options, spelled_schema(read.schema), read.stream, calls, zone)
     check_harmless(options, _HARMLESS, kind)
@@ -97,11 +97,11 @@ def _names(read: Read) -> list[str] | None:
     return [name for _, name in read.items] or None
 
 
-def _with_items(scan: DataScan, read: Read, calls: dict[str, EvaluatedCall]) -> DataScan:
+def _with_items(scan: DataScan, read: Read, calls: dict[str, EvaluatedCall], zone: str) -> DataScan:
     """The columns of a stream, made out of texts."""
     if not read.items:
         return scan
-    scope = NameScope({"": scan.types}, calls=calls)
+    scope = NameScope({"": scan.types}, calls=calls, zone=zone)
     pieces = {name: spelled(text, scope) for text, name in read.items}
     columns = ", ".join(f"{piece.text} AS {quoted(name)}" for name, piece in pieces.items())
     types = {name: piece.type for name, piece in pieces.items()}
@@ -298,15 +298,6 @@ def _in_place(read: Read, types: Types, zone: str) -> NeelError | None:
 
 
 # How much there is, for the choice of an engine.
-
-
-@dataclass(frozen=True)
-class DataSize:
-    """How many files and bytes there are; `rows` if their footers say that."""
-
-    files: int
-    bytes: int
-    rows: int | None
 
 
 def size_of(paths: Sequence[str]) -> DataSize:

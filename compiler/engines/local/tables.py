@@ -2,31 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from typing import Any
 
 from neelc.engines.local.program import Types
 from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
-MANY_ROWS = 500_000
+MANY_ROWS = 2_000_000
 """From so many rows on, kernels run in several processes: below, starting them takes longer."""
 
-MANY_BYTES = 16 * 2**20
+MANY_BYTES = 64 * 2**20
 """The same for files of texts, of which only the size is known."""
+
+
+@dataclass(frozen=True)
+class DataSize:
+    """How many files and bytes there are; `rows` if their footers say that."""
+
+    files: int = 0
+    bytes: int = 0
+    rows: int | None = 0
+
+    def __add__(self, other: DataSize) -> DataSize:
+        """
+        >>> DataSize(1, 2048, 10) + DataSize(1, 500, None)
+        DataSize(files=2, bytes=2548, rows=None)
+        """
+        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        return DataSize(self.files + other.files, self.bytes + other.bytes, rows)
+
+    def __str__(self) -> str:
+        """
+        >>> print(DataSize(1, 2548, None), DataSize(3, 7_000_000_000, 90_000_000), sep=" | ")
+        1 file, 2.5 kB | 3 files, 7.0 GB, 90,000,000 rows
+        """
+        rows = "" if self.rows is None else f", {self.rows:,} rows"
+        return f"{self.files} file{'' if self.files == 1 else 's'}, {in_bytes(self.bytes)}{rows}"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are many rows, or may be."""
+        return self.bytes >= MANY_BYTES if self.rows is None else self.rows >= MANY_ROWS
+
+
+def in_bytes(count: int) -> str:
+    """
+    >>> in_bytes(999), in_bytes(2548), in_bytes(64 * 10**9)
+    ('999 bytes', '2.5 kB', '64.0 GB')
+    """
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.1f} {unit}"
+    return f"{count} byte{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)
 class LocalTable:
     """The rows of a stream and the types of its columns. `data` is what DuckDB can scan, with the types that
-    DuckDB has for these, or a `DataScan`; of files, `read` says how they are read. `is_large`: there are many
-    rows, or may be."""
+    DuckDB has for these, or a `DataScan`; of files, `read` says how they are read, and `size` how large they
+    are."""
 
     data: Any
     types: Types
-    is_large: bool = False
+    size: DataSize = DataSize()
     read: Read | None = None
 
 
@@ -63,6 +105,13 @@ class DataScan:
             connection.create_function(
                 one.name, one.function, [one.operand], one.type, type="arrow", null_handling="special"
             )
+
+
+def is_worth_splitting(tables: Iterable[LocalTable]) -> bool:
+    """Whether there is so much to read that other processes should help, which can read it."""
+    found = list(tables)
+    are_portable = all(not isinstance(one.data, DataScan) or one.data.is_portable for one in found)
+    return are_portable and any(one.size.is_large for one in found)
 
 
 def refusal(code: str, message: str, hint: str | None = None) -> NeelError:

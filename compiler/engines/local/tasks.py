@@ -10,8 +10,7 @@ import atexit
 import importlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from threading import Lock
@@ -25,8 +24,10 @@ from neelc.engines.local.program import KernelRun, Types
 from neelc.engines.runners import RUNNERS
 from neelc.ir.expressions import Function
 from neelc.ir.types import DAY_INTERVAL
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted, text_literal
+from neelc.scalar.duckdb.times import zone_in_duckdb
 
 BATCH = 100_000
 """How many rows a kernel gets at a time."""
@@ -68,8 +69,9 @@ class _Database:
             register(self.base, new, partial(in_zone, self.settings.zone))
             self.functions.update(call.name for call in new)
         connection = self.base.cursor()
-        connection.execute(f"SET TimeZone = {text_literal(self.settings.zone)}")
-        connection.execute("SET enable_progress_bar = false")  # it would stand among the rows
+        connection.execute(f"SET TimeZone = {text_literal(zone_in_duckdb(self.settings.zone))}")
+        connection.execute("SET enable_progress_bar = true")  # for `query_progress`
+        connection.execute("SET enable_progress_bar_print = false")  # it would stand among the rows
         return connection
 
 
@@ -103,9 +105,16 @@ class KernelTask:
     result: str = ""
 
 
-def run_task(task: KernelTask) -> int:
-    """Run a task in a database of its own; gives the number of rows."""
+def share_done(connection: Any) -> float:
+    """Which share of its running query a connection has done, from 0 to 1."""
+    return max(0.0, float(connection.query_progress())) / 100
+
+
+def run_task(task: KernelTask, watch: Callable[[Callable[[], float]], None]) -> int:
+    """Run a task in a database of its own; gives the number of rows. `watch` is given a function that tells
+    how far it is."""
     connection = connected(task.settings, task.calls)
+    watch(partial(share_done, connection))
     held = []
     for name, path in task.stored:
         table = stored_table(path)

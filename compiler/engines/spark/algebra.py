@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, result_type
 from neelc.algebra.plan.extended_filter import ExtendedFilter
@@ -31,6 +31,7 @@ from neelc.engines.spark.relations import (
     Let,
     SelectColumns,
     Sorted,
+    Union,
     Where,
 )
 from neelc.engines.spark.scans import StreamRelations
@@ -51,6 +52,7 @@ from neelc.ir.names import bare
 from neelc.ir.program import OutputColumn
 from neelc.ir.types import DOUBLE, FLOAT, STRING, DataType
 from neelc.runtime.kernels.snapshots.program import LIST, CoalesceProgram, SnapshotAggregate, SnapshotProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import as_number, as_time, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
 from neelc.scalar.type_of import type_of
@@ -385,6 +387,8 @@ class NetworkWriter:
                 return self._projection(operator, outputs, input, required)
             case a.Coalesced(input):
                 return emit_coalesced(self.emitting, operator, self.stage(input, input.payload))
+            case a.Merger(inputs):
+                return self._merger([self.stage(one, required) for one in inputs])
             case a.Agent(inputs):
                 below_all = [self.stage(one, one.payload) for one in inputs]
                 return emit_agent(self.emitting, operator, below_all)
@@ -406,6 +410,15 @@ class NetworkWriter:
         found = emit_shared_matches(self.emitting, planned, below)
         self.shared[planned] = emit_apart(self.emitting, found)
         return emit_sharing_matcher(self.emitting, operator, self.shared[planned])
+
+    def _merger(self, stages: list[EventRelation]) -> EventRelation:
+        """The events of all inputs, whose attributes are in columns of the same names."""
+        name = self.emitting.let(
+            "merged", Union(tuple(one.relation for one in stages)), "The events of all streams."
+        )
+        lengths = [one.length for one in stages]
+        known = [one for one in lengths if one is not None]
+        return EventRelation(name, stages[0].columns, max(known) if len(known) == len(lengths) else None)
 
     def _filter(self, condition: Expr, stage: EventRelation) -> EventRelation:
         tests = [stage.sql(one) for one in conjuncts(condition)]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan, QueryPlan, with_shared_filters
 from neelc.engines.spark.algebra import SharedFilters, algebra_relations
+from neelc.engines.spark.completing import with_completeness
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import (
     AggregateRows,
+    BesideRow,
     Extend,
     KernelOnStream,
     Let,
     LookUp,
+    Ordered,
     Read,
     Relation,
     Relations,
@@ -50,17 +53,21 @@ from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.engines.streaming.rules import counted_apart, rule_stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.expressions import Aggregate, Function
+from neelc.ir.expressions import Aggregate, Attribute, Expr, Function, Variable
 from neelc.ir.names import bare, quote
 from neelc.ir.node import walk
 from neelc.ir.program import (
+    ROW,
     Clock,
     Column,
+    CompleteColumn,
     ConceptColumn,
     DerivedColumn,
     LevelColumn,
     Match,
+    MemberColumn,
     NamedQuery,
+    ResultOrder,
     Stream,
     with_all_derived,
 )
@@ -73,6 +80,8 @@ from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.rows.plan.plan import HostPlan
+from neelc.runtime.late_dataclass import dataclass
+from neelc.scalar.spark.expressions import sql
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 
 
@@ -321,7 +330,14 @@ class _ScriptWriter:
             self.lets += host_relations(plan, self._read_by(plan.query), self.taken, name)
         else:
             sources = StreamRelations(dict(self.names), dict(self.units), dict(self.clocks))
-            self.lets += _relations(plan, sources, self.taken, name, one.as_stream, self.shared)
+            if isinstance(plan, StrategyPlan):
+                lets, sources = with_completeness(plan.query, plan.unit, sources, self.taken)
+                self.lets += lets
+            order = None if one.as_stream else _order_of(plan)
+            rows = name if order is None else free("rows", self.taken)
+            self.lets += _relations(plan, sources, self.taken, rows, one.as_stream, self.shared)
+            if order is not None:
+                self.lets.append(ordered_rows(rows, order, name))
         self.results.append((query, name))
         if query is None:
             return
@@ -430,6 +446,8 @@ class _ScriptWriter:
             return
         base = self.names[name]
         for one in stream.derived:
+            if isinstance(one, CompleteColumn):
+                continue  # a query has it for itself: it depends on all that the query reads
             read = self.names[name]
             if isinstance(one, LevelColumn) and one.attribute:
                 yield from self._reads((one.relation,), None)
@@ -438,6 +456,12 @@ class _ScriptWriter:
                 yield Let(values, _values(one, self.names[one.relation.name]), comment)
                 relation: Relation = LookUp(read, one.attribute, values, one.name)
                 comment = f"The {one.level} of each {one.attribute}."
+            elif isinstance(one, MemberColumn):
+                yield from self._reads((one.relation,), None)
+                lets = member_relations(one, read, self.names[one.relation.name], self.taken)
+                yield from lets
+                relation = Extend(lets[-1].name, ((member_text(one), one.name),))
+                comment = f"Whether {one.attribute} is one of them, as IN says."
             else:
                 relation = Extend(read, ((_computed(one, stream), one.name),))
                 comment = f"The {one.name}."
@@ -455,6 +479,41 @@ def _values(column: LevelColumn, relation: str) -> AggregateRows:
     return AggregateRows(relation, ((of, "key"),), ((value, "value"),))
 
 
+HAS_ROWS, HAS_NULL, FOUND = "member rows", "member null", "member found"
+
+
+def member_relations(column: MemberColumn, source: str, relation: str, taken: set[str]) -> list[Let]:
+    """The relations up to a stream with what IN needs to know: whether there are rows, whether one of them is
+    NULL, and whether the value is there."""
+    of = identifier(column.of)
+    about = free(variable_name(f"{column.relation.name}_about"), taken)
+    counts = (("count(*) > 0", _own(HAS_ROWS, column)), (f"count(*) > count({of})", _own(HAS_NULL, column)))
+    comment = f"Whether {column.relation.name} has rows, and whether one has no {column.of}."
+    lets = [Let(about, AggregateRows(relation, (), counts), comment)]
+    beside = free(f"{source}_beside", taken)
+    lets.append(Let(beside, BesideRow(source, about)))
+    if column.attribute:
+        values = free(variable_name(f"{column.of}_of_{column.relation.name}"), taken)
+        lets.append(Let(values, AggregateRows(relation, ((of, "key"),), (("count(*) > 0", "value"),))))
+        found = free(f"{source}_found", taken)
+        lets.append(Let(found, LookUp(beside, column.attribute, values, _own(FOUND, column))))
+    return lets
+
+
+def _own(what: str, column: MemberColumn) -> str:
+    return f"{what} of {column.name}"
+
+
+def member_text(column: MemberColumn) -> str:
+    """IN, by what is known: TRUE if the value is there; FALSE if there are no rows; NULL if the value or one
+    of those that it is compared with is."""
+    rows, null, found = (identifier(_own(what, column)) for what in (HAS_ROWS, HAS_NULL, FOUND))
+    if not column.attribute:
+        return f"IF({rows}, NULL, FALSE)"
+    unknown = f"{identifier(column.attribute)} IS NULL OR {null}"
+    return f"CASE WHEN {found} THEN TRUE WHEN NOT {rows} THEN FALSE WHEN {unknown} THEN NULL ELSE FALSE END"
+
+
 def _computed(column: DerivedColumn, stream: Stream) -> str:
     """A derived column that takes no other relation."""
     match column:
@@ -469,6 +528,26 @@ def _computed(column: DerivedColumn, stream: Stream) -> str:
             own = next(one.type for one in relation.columns if one.name == level)
             return f"CAST(NULL AS {spark_type(own)})"
     raise AssertionError(f"{type(column).__name__} is not computed")
+
+
+def _order_of(plan: StrategyPlan | NetworkPlan) -> ResultOrder | None:
+    return plan.query.order if isinstance(plan.query, Match) else None
+
+
+def ordered_rows(source: str, order: ResultOrder, name: str) -> Let:
+    """The rows of a result in their order."""
+
+    def column(node: Expr) -> str | None:
+        if isinstance(node, Attribute) and node.event == Variable(ROW):
+            return identifier(bare(node.name))
+        return None
+
+    by = []
+    for item in order.items:
+        direction = "DESC" if item.descending else "ASC"
+        nulls = item.nulls or ("LAST" if item.descending else "FIRST")
+        by.append((sql(item.expression, column), f"{direction} NULLS {nulls}"))
+    return Let(name, Ordered(source, tuple(by), order.limit), "The rows in their order.")
 
 
 def _relations(

@@ -10,7 +10,7 @@ quarter more rows than events are joined.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.algebra.rules.rule import place_of
 from neelc.engines.spark.relations import (
@@ -35,6 +35,7 @@ from neelc.ir.program import Clock, Stream
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.columns import PLAIN_NAME, width_of
 from neelc.runtime.kernels.snapshots import program as kernel
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import as_number, floor_divided, sql, with_room
 from neelc.scalar.spark.trees import identifier
 

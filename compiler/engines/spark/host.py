@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.arguments import BUCKETS
 from neelc.engines.spark.relations import Let
@@ -14,6 +14,7 @@ from neelc.ir.bound_rows import BoundClause, HostQuery
 from neelc.rows.bind.host import literals
 from neelc.rows.bind.host_text import SparkTextWriter
 from neelc.rows.plan.plan import ClausePlan, HostPlan
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 

@@ -7,8 +7,8 @@ semi join, non-existence an anti join. There is no cross join."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from dataclasses import replace
 
 from neelc.engines.spark.relations import Extend, Items, Join, Let, Relation, SelectColumns, Union, Where
 from neelc.engines.spark.results import MatchRelation, results
@@ -16,6 +16,7 @@ from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_ro
 from neelc.ir.expressions import Attribute, EventTime, Expr, Variable
 from neelc.ir.program import Match
 from neelc.pattern.plan.relational_plan import JoinCheck, JoinPlan, JoinStep
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     BetweenGroups,
@@ -206,6 +207,10 @@ def _number(joining: JoinBuilder) -> None:
         )
 
 
+KEY = "key "
+"""What the names of keys begin with in relations of complete matches."""
+
+
 def complete(joining: JoinBuilder, partial: PartialRelation) -> str:
     """Partial matches that are complete, with their times; a variable that is absent is NULL."""
     plan = joining.planned.plan
@@ -218,6 +223,8 @@ def complete(joining: JoinBuilder, partial: PartialRelation) -> str:
     bound = [name for name in plan.variables if name in partial.variables]
     items.append((least("least", [naming.start(name) for name in bound]), "match_start"))
     items.append((least("greatest", [naming.end(name) for name in bound]), "match_end"))
+    if plan.unique:  # events of other keys have the same numbers
+        items += ((key, f"{KEY}{number}") for number, key in enumerate(joining.keys))
     return joining.let("matches", SelectColumns(partial.name, tuple(items)), "Complete matches.")
 
 
@@ -233,7 +240,8 @@ def ended(query: Match, joining: JoinBuilder, ways: list[str], name: str, as_str
         ways[0] if len(ways) == 1 else joining.let("matches", Union(tuple(ways)), "All branches together.")
     )
     if plan.unique:
-        columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end")
+        keys = (f"{KEY}{number}" for number in range(len(joining.keys)))
+        columns = (*(joining.column(v) for v in plan.variables), "match_start", "match_end", *keys)
         items = tuple((identifier(column), column) for column in columns)
         matched = joining.let(
             "distinct_matches", SelectColumns(matched, items, distinct=True), "Each match once."

@@ -21,7 +21,7 @@ from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, has_ro
 from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, DOUBLE, STRING
-from neelc.pattern.plan.columns import NUMBER, EventColumn
+from neelc.pattern.plan.columns import NUMBER, EventColumn, order_names
 from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate, sentence
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, RoleCut
 from neelc.pattern.plan.plan_to_program import may_be_absent
@@ -51,7 +51,7 @@ def kernel_relations(
     yield from lets
     matched = free("matches", taken)
     schema = f"{kernel_schema(planned)}{', confidence DOUBLE' if weighed else ''}"
-    how = ", with their confidence by dynamic programming." if weighed else ""
+    how = f", with their confidence{_weighed_by(planned.program)}." if weighed else ""
     comment = f"Matches of {planned.text}{how}"
     yield Let(matched, Kernel(lets[-1].name, program, schema, most_matches), comment)
     matches = MatchRelation(
@@ -65,6 +65,10 @@ def kernel_relations(
         weighed=weighed,
     )
     yield from results(matches, planned.residual, taken, name, as_stream)
+
+
+def _weighed_by(program: PatternProgram) -> str:
+    return " by dynamic programming" if isinstance(program.steps[-1], Weigh) else ""
 
 
 def ordered_events(
@@ -135,7 +139,9 @@ def columns(request: ScanRequest) -> tuple[str, ...]:
     """The columns of events."""
     keys = (key.name for key in request.keys if not key.is_column)
     times = ("start", "end") if request.lasting else ("start",)
-    return (*times, "roles", *keys, *(column.name for column in request.columns))
+    order = order_names(request.query)
+    names = (*times, *request.shapes, *order, "roles", *keys)
+    return (*names, *(column.name for column in request.columns))
 
 
 def _chunks(program: PatternProgram) -> str:
@@ -316,7 +322,17 @@ def _ordered(
     assert isinstance(program, ImpreciseProgram)
     roles, unit = planned.plan.roles, planned.plan.unit
     is_cut = program.is_cut
-    request = ScanRequest(query, unit, roles, planned.columns, planned.keys, lasting=True, computed=is_cut)
+    request = ScanRequest(
+        query,
+        unit,
+        roles,
+        planned.columns,
+        planned.keys,
+        lasting=True,
+        everything=program.everything,
+        computed=is_cut,
+        shapes=program.shapes,
+    )
     lets = list(scans(request, sources, taken))
     if is_cut:
         lets += _imprecise_chunks(program, request, lets[-1].name, taken)
@@ -360,8 +376,7 @@ def _imprecise_chunks(
 def _numbers(program: ImpreciseProgram) -> str:
     """The chunks that an event is needed in. What may spoil a match can be before its latest times by as much
     as times are imprecise, and if the pattern looks back, by a window more."""
-    steps = [step for step in program.steps if isinstance(step, Weigh)]
-    later = f" + span{f' + {program.reach}L' if program.looks_back else ''}" if steps[-1].negations else ""
+    later = f" + span{f' + {program.reach}L' if program.looks_back else ''}" if program.has_checks else ""
     first, last = _floor(f"(start - {program.reach}L)"), _floor(f"(`end`{later})")
     return f"explode(sequence({first}, {last}))"
 

@@ -14,6 +14,7 @@ from neelc.engines.spark.relations import (
     AgentCall,
     AggregateRows,
     AnyProgram,
+    BesideRow,
     CalledFunctions,
     Extend,
     Items,
@@ -23,6 +24,7 @@ from neelc.engines.spark.relations import (
     Let,
     LookUp,
     Observed,
+    Ordered,
     Read,
     Relation,
     Relations,
@@ -293,6 +295,21 @@ def _string(text: str) -> str:
     return shown if '"' in text or shown[0] == '"' else '"' + shown[1:-1].replace("\\'", "'") + '"'
 
 
+def _ordered(relation: Ordered) -> Iterator[str]:
+    yield relation.source
+    yield _call("orderBy", (f"{_expression(text)}.{_method(way)}()" for text, way in relation.order))
+    if relation.limit is not None:
+        yield f".limit({relation.limit})"
+
+
+def _looked_up(relation: LookUp) -> Iterator[str]:
+    yield f"{relation.source}.alias({quoted('event')})"
+    values = f"F.broadcast({relation.values}.alias({quoted('known')}))"
+    on = _expression(f"{identifier(relation.column, 'event')} = known.key")
+    yield _call("join", (values, on, quoted("left_outer")))
+    yield _call("selectExpr", map(quoted, ("event.*", with_alias("known.value", relation.name))))
+
+
 def _chain(relation: Relation, name: str) -> Iterator[str]:
     """A DataFrame, and the methods called on it one after the other."""
     match relation:
@@ -315,15 +332,17 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield _call("join", (f"{right}.alias({quoted(other)})", _expression(on), how))
             if items:
                 yield _call("selectExpr", map(quoted, _aliased(items)))
-        case LookUp(source, column, values, new):
-            yield f"{source}.alias({quoted('event')})"
-            on = _expression(f"{identifier(column, 'event')} = known.key")
-            yield _call("join", (f"F.broadcast({values}.alias({quoted('known')}))", on, quoted("left_outer")))
-            yield _call("selectExpr", map(quoted, ("event.*", with_alias("known.value", new))))
+        case LookUp():
+            yield from _looked_up(relation)
+        case BesideRow(source, row):
+            yield source
+            yield _call("crossJoin", (f"F.broadcast({row})",))
         case AggregateRows(source, groups, items):
             yield source
             yield _call("groupBy", _columns(groups))
             yield _call("agg", _columns(items)) if items else ".agg()"
+        case Ordered():
+            yield from _ordered(relation)
         case Sorted(source, keys, order):
             yield source
             yield f".repartition({', '.join(map(_by, keys)) or 1})"
@@ -335,12 +354,8 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
             yield f"agents[{_string(agent)}]({', '.join(sources)})"
         case SparkQuery():
             yield _spark_query(relation)
-        case Observed(source, key, items, dropped):
-            yield source
-            yield _call("observe", (f"observations[{_string(key)}]", *_columns(items)))
-            if dropped is not None:
-                yield _call("where", [quoted(f"{identifier(dropped)} IS NULL")])
-                yield f".drop({_string(dropped)})"
+        case Observed():
+            yield from _observed(relation)
         case KernelOnStream():
             yield from _on_stream(relation, name)
         case WatermarkCheck(source, column):
@@ -353,6 +368,14 @@ def _chain(relation: Relation, name: str) -> Iterator[str]:
         case Kernel(source, _, schema):
             yield source
             yield _call("mapInArrow", (_kernel(relation, name), quoted(schema)))
+
+
+def _observed(relation: Observed) -> Iterator[str]:
+    yield relation.source
+    yield _call("observe", (f"observations[{_string(relation.key)}]", *_columns(relation.items)))
+    if relation.dropped is not None:
+        yield _call("where", [quoted(f"{identifier(relation.dropped)} IS NULL")])
+        yield f".drop({_string(relation.dropped)})"
 
 
 def _selected(relation: SelectColumns) -> Iterator[str]:
@@ -421,6 +444,10 @@ def _called(relation: CalledFunctions) -> str:
         for call in relation.calls
     ]
     return _block("aggregated(", [relation.source, f"[{', '.join(calls)}]", "aggregates"])
+
+
+def _method(direction: str) -> str:
+    return direction.lower().replace(" ", "_")
 
 
 def _by(text: str) -> str:

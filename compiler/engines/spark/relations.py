@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
 from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     NetworkProgram,
     PatternProgram,
@@ -122,12 +123,30 @@ class LookUp:
 
 
 @dataclass(frozen=True)
+class BesideRow:
+    """A relation with the columns of another one, which has a single row."""
+
+    source: str
+    row: str
+
+
+@dataclass(frozen=True)
 class AggregateRows:
     """Groups of rows. Without `groups` there is one row, even if there are none."""
 
     source: str
     groups: Items
     items: Items
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The rows in an order: expressions, each with its direction, such as `ASC NULLS FIRST`. The first
+    `limit` of them, if it is given."""
+
+    source: str
+    order: tuple[tuple[str, str], ...]
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -236,7 +255,9 @@ Relation = (
     | Union
     | Join
     | LookUp
+    | BesideRow
     | AggregateRows
+    | Ordered
     | Sorted
     | Kernel
     | Observed
@@ -325,7 +346,7 @@ def functions_on_stream(streamed: StreamedProgram) -> list[str]:
 
 # Equal relations once: queries that are executed together often begin alike.
 
-ONCE = Read | SelectColumns | Extend | Where | Union | Join | AggregateRows | Sorted | Kernel
+ONCE = Read | SelectColumns | Extend | Where | Union | Join | BesideRow | AggregateRows | Sorted | Kernel
 """Relations that are the same wherever the same is written. What users' functions do is not known."""
 
 
@@ -378,4 +399,6 @@ def reading(relation: Relation, renamed: Mapping[str, str]) -> Relation:
             return replace(relation, source=named(source), others=tuple(map(named, others)))
         case LookUp(source, values=values):
             return replace(relation, source=named(source), values=named(values))
+        case BesideRow(source, row):
+            return BesideRow(named(source), named(row))
     return replace(relation, source=named(relation.source))

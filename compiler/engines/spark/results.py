@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.engines.spark.relations import AggregateRows as AggregateRelation
 from neelc.engines.spark.relations import (
@@ -43,11 +43,12 @@ from neelc.ir.expressions import Aggregate as AggregateOfList
 from neelc.ir.expressions import Field as FieldReference
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children, transform, walk
-from neelc.ir.program import Clock, Match
-from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, DataType, Decimal, Struct
+from neelc.ir.program import MATCH_NUMBER, Clock, Match
+from neelc.ir.types import BIGINT, DAY_INTERVAL, DOUBLE, STRING, Array, DataType, Decimal, Struct
 from neelc.pattern.plan import blocks as list_names
 from neelc.pattern.plan.kernel_plan import START, closures_of
 from neelc.pattern.plan.strategies import NARROW
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import EventName
 from neelc.runtime.reference.question import condition
 from neelc.runtime.reference.results import is_over_matches
@@ -161,7 +162,12 @@ class MatchLayout:
         return self.field_of(replace(reference, event=Variable(variable)), variable)
 
     def whole(self, reference: EventRef, type: DataType, current: CurrentIndex | None = None) -> str:
-        """One event with all its attributes, or an iteration with all its variables."""
+        """One event with all its attributes, or an iteration with all its variables; of a list, all of its
+        elements."""
+        if isinstance(type, Array):
+            # Inside of the lambda nothing but its own parameter is named.
+            one = self.whole(LambdaElement(reference, "e"), type.element)
+            return f"transform({self.event(reference, current)}, e -> {one})"
         assert isinstance(type, Struct)
         bodies = self.closures.get(variable_of(reference))
         parts = []
@@ -423,6 +429,79 @@ def _variance(sample: int, root: bool = False) -> Callable[[ListValues, DataType
     return text
 
 
+def _bits(op: str) -> Callable[[ListValues, DataType], str]:
+    def text(values: ListValues, result: DataType) -> str:
+        zero = f"CAST(NULL AS {spark_type(result)})"
+        return f"aggregate({values.text}, {zero}, (s, v) -> coalesce(s {op} v, s, v))"
+
+    return text
+
+
+def _median(values: ListValues, _: DataType) -> str:
+    middle = "IF(array_size(s) % 2 = 1, get(s, CAST(array_size(s) DIV 2 AS INT)), {})"
+    lower = "get(s, CAST(array_size(s) DIV 2 AS INT) - 1)"
+    both = f"0.5D * {lower} + 0.5D * get(s, CAST(array_size(s) DIV 2 AS INT))"
+    return f"get(transform(array(array_sort({values.known})), s -> {middle.format(both)}), 0)"
+
+
+def _moment(end: str) -> Callable[[ListValues, DataType], str]:
+    """skewness and kurtosis: what is summed up is updated as Spark's own aggregates do it."""
+    delta, part = "(v - acc.mean)", "((v - acc.mean) / (acc.n + 1D))"
+    second = f"(acc.m2 + {delta} * ({delta} - {part}))"
+    third = f"(acc.m3 - 3D * {part} * {second} + {delta} * ({delta} * {delta} - {part} * {part}))"
+    fourth = (
+        f"(acc.m4 - 4D * {part} * {third} - 6D * {part} * {part} * {second}"
+        f" + {delta} * ({delta} * {delta} * {delta} - {part} * {part} * {part}))"
+    )
+    step = (
+        f"named_struct('n', acc.n + 1D, 'mean', acc.mean + {part}, 'm2', {second}, 'm3', {third},"
+        f" 'm4', {fourth})"
+    )
+
+    def text(values: ListValues, _: DataType) -> str:
+        zero = "named_struct('n', 0D, 'mean', 0D, 'm2', 0D, 'm3', 0D, 'm4', 0D)"
+        finish = f"IF(acc.m2 = 0, NULL, {end})"
+        return f"aggregate({values.known}, {zero}, (acc, v) -> {step}, acc -> {finish})"
+
+    return text
+
+
+_CORRELATION = "IF(acc.n > 1, try_divide(acc.p, sqrt(acc.q1 * acc.q2)), NULL)"
+_SLOPE = "try_divide(acc.p, acc.q2)"
+_OF_PAIRS = {
+    "corr": _CORRELATION,
+    "covar_pop": "acc.p / acc.n",
+    "covar_samp": "IF(acc.n > 1, try_divide(acc.p, acc.n - 1D), NULL)",
+    "regr_avgx": "acc.m2",
+    "regr_avgy": "acc.m1",
+    "regr_intercept": f"acc.m1 - {_SLOPE} * acc.m2",
+    "regr_r2": f"IF(acc.q2 = 0, NULL, IF(acc.q1 = 0, 1D, {_CORRELATION} * {_CORRELATION}))",
+    "regr_slope": _SLOPE,
+    "regr_sxx": "acc.q2",
+    "regr_sxy": "acc.p",
+    "regr_syy": "acc.q1",
+}
+
+
+def _of_pairs(end: str) -> Callable[[ListValues, DataType], str]:
+    """Of pairs: their number, means, and the sums of products of the distances from them."""
+    one, other = f"v.{BY_VALUE}", f"v.{BY_ORDER}"
+    mean, second = (f"(acc.{m} + ({x} - acc.{m}) / (acc.n + 1D))" for m, x in (("m1", one), ("m2", other)))
+    product = f"acc.p + ({one} - acc.m1) * ({other} - {second})"
+    squares = f"acc.q1 + ({one} - acc.m1) * ({one} - {mean})"
+    more = f"acc.q2 + ({other} - acc.m2) * ({other} - {second})"
+    step = (
+        f"named_struct('n', acc.n + 1D, 'm1', {mean}, 'm2', {second}, 'p', {product}, 'q1', {squares},"
+        f" 'q2', {more})"
+    )
+
+    def text(values: ListValues, _: DataType) -> str:
+        zero = "named_struct('n', 0D, 'm1', 0D, 'm2', 0D, 'p', 0D, 'q1', 0D, 'q2', 0D)"
+        return f"aggregate({values.known}, {zero}, (acc, v) -> {step}, acc -> IF(acc.n > 0, {end}, NULL))"
+
+    return text
+
+
 def _by(extreme: str, sign: str) -> Callable[[ListValues, DataType], str]:
     """max_by and min_by, of structs: of several that are equal, the first one."""
 
@@ -437,6 +516,10 @@ AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
     "any": _greatest,
     "any_value": _first,
     "avg": _average,
+    **{name: _of_pairs(end) for name, end in _OF_PAIRS.items()},
+    "bit_and": _bits("&"),
+    "bit_or": _bits("|"),
+    "bit_xor": _bits("^"),
     "bool_and": _least,
     "bool_or": _greatest,
     "collect_list": _list,
@@ -445,12 +528,16 @@ AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
     "count_if": _count_if,
     "every": _least,
     "first": _first,
+    "kurtosis": _moment("acc.n * acc.m4 / (acc.m2 * acc.m2) - 3D"),
     "last": _last,
     "max": _greatest,
     "max_by": _by("array_max", "-"),
     "mean": _average,
+    "median": _median,
     "min": _least,
     "min_by": _by("array_min", ""),
+    "regr_count": _count,
+    "skewness": _moment("sqrt(acc.n) * acc.m3 / sqrt(acc.m2 * acc.m2 * acc.m2)"),
     "some": _greatest,
     "stddev": _variance(1, root=True),
     "stddev_pop": _variance(0, root=True),
@@ -570,21 +657,24 @@ class _Writer:
             case FieldReference(base, name):
                 structs = self.fields(base)
                 return None if structs is None else quoted_field(structs, bare(name))
-            case _There(event) if len(list(lists(path))) == 1:
+            case _There(event) if _is_field_of_all(event):
                 return self.layout.event(event, self.current)
             case Attribute() | EventTime():
                 name = self.layout.field_name(path)
-                is_plain = name != START and len(list(lists(path))) == 1
+                is_plain = name != START and _is_field_of_all(path.event)
                 return quoted_field(self.layout.event(path.event, self.current), name) if is_plain else None
         return None
 
     def transformed(self, expression: Expr) -> str:
+        """For lists in a list, one after the other; one that is not there has no element."""
         each = next(lists(expression))
         name = self.fresh("x")
         one = _of_element(expression, each, LambdaElement(each.base, name))
-        assert not is_many(one), "the plan refuses a closure inside a closure"
         inside = replace(self, taken=self.taken | {name})
-        return f"transform({self.layout.event(each, self.current)}, {name} -> {inside.text(one)})"
+        elements = self.layout.event(each, self.current)
+        if is_many(one):
+            return f"flatten(transform({elements}, {name} -> coalesce({inside.array(one)}, array())))"
+        return f"transform({elements}, {name} -> {inside.text(one)})"
 
     def values(self, name: str, argument: Expr, distinct: bool) -> ListValues:
         """The values of an aggregate's argument. To be counted, events need not be looked into."""
@@ -616,6 +706,13 @@ class _Writer:
     def fresh(self, wish: str) -> str:
         names = (wish, *(f"{wish}{number}" for number in range(2, len(self.taken) + 3)))
         return next(name for name in names if name not in self.taken)
+
+
+def _is_field_of_all(reference: EventRef) -> bool:
+    """Whether what is reached is a field of each element of one list."""
+    while isinstance(reference, InnerVariable):
+        reference = reference.base
+    return isinstance(reference, EveryElement) and not is_many(reference.base)
 
 
 def _of_element(expression: Expr, each: EveryElement, element: LambdaElement) -> Expr:
@@ -725,6 +822,10 @@ class MatchRelation:
         match node:
             case MatchProperty(name) if bare(name).lower() == "confidence":
                 return "confidence" if self.weighed else "1.0D"
+            case MatchProperty(name) if name == MATCH_NUMBER:
+                columns = (self.sql(one.expression) for one in self.query.numbered or ())
+                by = ", ".join(("match_start", "match_end", *columns))
+                return f"CAST(row_number() OVER (ORDER BY {by}) AS BIGINT)"
             case MatchProperty(name):
                 column = bare(name).lower()
                 is_inside = self.match and not self.has_own_times

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from neelc.engines.spark.relations import Extend, Items, Kernel, Let, SelectColumns, Sorted, Where
 from neelc.engines.spark.results import ListValues as Values
@@ -32,6 +31,8 @@ from neelc.rows.plan.conditions import TRUE, attributes, columns_at_row, columns
 from neelc.rows.plan.plan import RowPlan, time_unit
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import RowOrder
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.statistics import PAIRED
 from neelc.scalar.spark.expressions import GRAIN, TICK_BITS, as_number, grouped, sort_number, sql
 from neelc.scalar.spark.trees import TypedSql, alias, identifier, raw, spark_type, text
 from neelc.scalar.type_of import type_of
@@ -169,7 +170,7 @@ class RowMeasures:
         whole = f" ORDER BY {row} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
         over = f"OVER (PARTITION BY {groups}{frame or whole})"
         seen = f"IF({member}, {value}, NULL)"
-        if node.distinct or node.name in ("collect_set", "stddev", "stddev_pop", "stddev_samp"):
+        if node.distinct or node.name in OF_LISTS:
             values = Values(f"collect_list({seen}) {over}", kind, holds_null=False)
             aggregated = over_list(node.name, values, node.type, node.distinct)
         elif node.name == "any_value":
@@ -204,6 +205,11 @@ def named(plan: RowPlan, expression: e.Expr) -> str:
 
 
 Reference = Callable[[e.Expr], str | None]
+
+OF_LISTS = frozenset(
+    ("collect_set", "kurtosis", "median", "skewness", "stddev", "stddev_pop", "stddev_samp", *PAIRED)
+)
+"""Aggregates that Spark has not over the rows up to one, or with other values."""
 
 
 def row_relations(plan: RowPlan, source: str, name: str, taken: set[str]) -> Iterator[Let]:

@@ -9,7 +9,6 @@ rules are. A rule can be added without a change of the table that alarms are wri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from neelc.algebra.plan.network import MatcherSetPlan, NetworkPlan
 from neelc.algebra.rules.rule import place_of
@@ -18,19 +17,17 @@ from neelc.engines.spark.kernel import column_types, in_kernel_order, output_typ
 from neelc.engines.spark.relations import Extend, Items, Kernel, Let, SelectColumns, Union, Where
 from neelc.engines.spark.results import MatchRelation
 from neelc.engines.spark.scans import ScanRequest, StreamRelations, free, scans
-from neelc.ir.node import walk
 from neelc.ir.program import Column, OutputColumn
-from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType, Map, SimpleType
+from neelc.ir.types import BIGINT, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, DataType
 from neelc.pattern.analysis.rule_columns import MATCH_TIMES, RuleQuery, rule_query_of
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.rule_keys import RulePlan
 from neelc.pattern.plan.rule_sets import RuleSetPlan
 from neelc.runtime.kernels.rules.program import RULE, shape_name, shape_outputs
 from neelc.runtime.kernels.sequential.program import MEMBER
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import alias, identifier, literal, spark_type
-from neelc.scalar.type_of import INTERVALS
-
-VARIANT = SimpleType("VARIANT")
+from neelc.scalar.variants import is_storable
 
 RULE_COLUMNS = (RULE, "key", *MATCH_TIMES, "columns")
 """The columns of the table of all rules."""
@@ -50,7 +47,7 @@ def common_time(kinds: Iterable[DataType]) -> DataType | None:
     instants = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
     if all(kind in instants for kind in found):
         return TIMESTAMP
-    return None if any(kind in instants for kind in found) else SimpleType("BIGINT")
+    return None if any(kind in instants for kind in found) else BIGINT
 
 
 # Texts.
@@ -74,13 +71,6 @@ def as_object(fields: Sequence[tuple[str, str, DataType]]) -> str:
 def _storable(text: str, kind: DataType) -> str:
     """A value of a type that a VARIANT can hold; any other is a text."""
     return text if is_storable(kind) else f"CAST({text} AS STRING)"
-
-
-def is_storable(kind: DataType) -> bool:
-    """Whether a VARIANT can hold values of a type: it has no intervals, and no maps of other keys than
-    texts."""
-    parts = list(walk(kind))
-    return not any(part in INTERVALS or (isinstance(part, Map) and part.key != STRING) for part in parts)
 
 
 def by_rule(texts: Mapping[int, str], otherwise: str) -> str:
@@ -133,7 +123,7 @@ def table_rows(rules: Sequence[RuleTexts], matches: str, taken: set[str]) -> Ite
         matches = source
     names = ", ".join(literal(one.name, STRING) for one in rules)
     items: Items = (
-        (f"array({names})[{RULE}]", RULE),
+        (f"get(array({names}), {RULE})", RULE),
         (_of_each([one.key for one in rules]), "key"),
         *((_of_each([one.times[n] for one in rules]), name) for n, name in enumerate(MATCH_TIMES)),
         (_of_each([one.columns for one in rules]), "columns"),
@@ -202,6 +192,27 @@ def _rule_texts(
     )
 
 
+def own_rows(sets: Iterable[tuple[RuleSetPlan, str]], name: str, taken: set[str]) -> Iterator[Let]:
+    """The relations from the matches of sets, each with the relation of these, to the rows of one rule, with
+    the rule's own columns; the last one has them. A rule that is an OR may have several branches in a set,
+    and may be in several sets."""
+    names = []
+    branches = (
+        (plan, number, rule, matched)
+        for plan, matched in sets
+        for number, rule in enumerate(plan.plans)
+        if rule.name == name
+    )
+    for plan, number, rule, matched in branches:
+        found, text = rule_query_of(rule.query), _matches(plan, number, rule, matched).sql
+        tests = [f"{RULE} = {number}", *(f"({text(one)})" for one in rule.planned.residual)]
+        items = tuple((text(one.expression), one.name) for one in found.own)
+        names.append(free("own", taken))
+        yield Let(names[-1], SelectColumns(matched, items, " AND ".join(tests)), f"The rows of {name}.")
+    if len(names) > 1:
+        yield Let(free("own", taken), Union(tuple(names)), f"The rows of {name}.")
+
+
 def _as_time(text: str, kind: DataType, times: DataType | None) -> str:
     return text if times is None or times == kind else f"CAST({text} AS {spark_type(times)})"
 
@@ -263,12 +274,12 @@ def rule_of_member(rules: Mapping[int, Sequence[int]]) -> str:
     >>> rule_of_member({0: [0], 1: [1]})
     'member'
     >>> rule_of_member({0: [0, 2], 1: [1]})
-    'explode(array(array(0, 2), array(1))[member])'
+    'explode(get(array(array(0, 2), array(1)), member))'
     """
     if all([member] == list(numbers) for member, numbers in rules.items()):
         return MEMBER
     arrays = (f"array({', '.join(map(str, numbers))})" for _, numbers in sorted(rules.items()))
-    return f"explode(array({', '.join(arrays)})[{MEMBER}])"
+    return f"explode(get(array({', '.join(arrays)}), {MEMBER}))"
 
 
 def _matcher_texts(name: str, plan: NetworkPlan, texts: MatchTexts, times: DataType) -> RuleTexts:

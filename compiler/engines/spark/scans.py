@@ -6,7 +6,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 
@@ -29,12 +29,13 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.pattern.plan.blocks import renamed
-from neelc.pattern.plan.columns import EVENT, LONGEST, NUMBER, EventColumn
+from neelc.pattern.plan.columns import ENDLESS, EVENT, NUMBER, EventColumn, order_names
 from neelc.pattern.plan.kernel_plan import KeyColumn
 from neelc.pattern.plan.plan import Role
 from neelc.runtime.kernels.rules.program import BITS, word_name
 from neelc.runtime.kernels.snapshots.program import FOREVER
-from neelc.runtime.program import EventName
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.program import TIME_WEIGHTS, EventName
 from neelc.scalar.spark.expressions import as_number, as_time, sql, with_room
 from neelc.scalar.spark.trees import identifier, literal, spark_type
 from neelc.scalar.type_of import DATETIMES
@@ -68,6 +69,7 @@ class ScanRequest:
     everything: bool = False
     computed: bool = False
     observed: bool = False
+    shapes: tuple[str, ...] = ()
 
     @property
     def words(self) -> int:
@@ -243,10 +245,21 @@ class _Events(StreamColumns):
         yield self._time(self.stream.start), "start"
         if self.request.lasting:
             yield self._time(self._last), "end"
+        yield from ((self._shape(name), name) for name in self.request.shapes)
+        yield from zip(self._order(), order_names(self.request.query), strict=True)
         yield from ((self._roles_read(word), word_name(word)) for word in range(self.request.words))
         yield from ((self._key(key), key.name) for key in self.request.keys if not key.is_column)
         for column in self.request.columns:
             yield self._column(column), column.name
+
+    def _shape(self, name: str) -> str:
+        """How likely the times of an event are: the name of a distribution, or weights; NULL if equally."""
+        if name == TIME_WEIGHTS:
+            column = self.stream.weights
+            return f"CAST({identifier(column) if column else 'NULL'} AS ARRAY<DOUBLE>)"
+        if self.stream.shape_column:
+            return identifier(self.stream.shape_column)
+        return literal(self.stream.shape, STRING) if self.stream.shape else "CAST(NULL AS STRING)"
 
     def _roles(self, word: int) -> str:
         """The roles that an event can play, as bits: looked up by its type where each event has one."""
@@ -390,6 +403,18 @@ class _Events(StreamColumns):
         """Equal numbers must be equal as keys: zero has two forms, and NaN many."""
         return f"nanvl({text} + 0.0D, double('NaN'))" if type in (FLOAT, DOUBLE) else text
 
+    def _order(self) -> Iterator[str]:
+        """What orders events of the same time."""
+        for name, kind in zip(self.stream.then_by, self.request.query.order_types, strict=True):
+            yield _as_type(identifier(name), self._type(name), kind)
+
+    def start(self) -> str:
+        return self._time(self.stream.start)
+
+    def last(self) -> str:
+        last = self._time(self._last)
+        return f"IF({last} = {ENDLESS}L, {self.start()}, {last})" if self._is_open(self._last) else last
+
     def _time(self, name: str) -> str:
         clock = self.request.query.clock
         if self.stream.query is not None:  # a query's own times come as numbers already
@@ -397,13 +422,20 @@ class _Events(StreamColumns):
             own = self.sources.clocks.get(self.stream.query, clock)
             number = self._with_room(number, own.type, self.sources.units[self.stream.query])
             if self._is_open(name):
-                return f"IF({number_of(name)} = {FOREVER}L, {LONGEST}L, {number})"
+                return f"IF({number_of(name)} = {FOREVER}L, {ENDLESS}L, {number})"
             return number
         number = as_number(identifier(name), self._type(name), self.stream.unit, self.request.unit, clock)
         return self._with_room(number, self._type(name), self.stream.unit)
 
     def _with_room(self, number: str, type: DataType, unit: str) -> str:
         return with_room(number, type, unit, self.request.unit) if self.request.computed else number
+
+
+def event_times(query: Match, stream: Stream, sources: StreamRelations, unit: str) -> tuple[str, str]:
+    """When an event of a stream starts, and the last that is known of it: its end, or its start if it has
+    none. As numbers of units."""
+    on = _Events(stream, sources, ScanRequest(query, unit, (), ()))
+    return on.start(), on.last()
 
 
 def beginnings_of(types: Sequence[str]) -> list[str] | None:
@@ -507,7 +539,10 @@ def value_of(column: str, type: DataType, stream: str) -> str:
         return text
     complaint = _literal(f"` is not of type {type} (column `{column}` of stream `{stream}`)")
     refusal = f"raise_error(concat('NEEL5003: `', {text}, {complaint}))"
-    return f"coalesce({_cast(text, type)}, IF({text} IS NULL, NULL, {refusal}))"
+    # `null` is JSON for NULL.
+    is_json = isinstance(type, Array | Map | Struct)
+    is_null = f"{text} IS NULL" + (f" OR trim({text}) = 'null'" if is_json else "")
+    return f"coalesce({_cast(text, type)}, IF({is_null}, NULL, {refusal}))"
 
 
 def by_format(column: str, pattern: str, stream: str) -> str:

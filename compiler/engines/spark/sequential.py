@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.algebra.plan.extended_filter import Definition, ExtendedFilter, Pivot
 from neelc.algebra.plan.sequential import MOST_SYMBOLS, SequentialPlan, without_spans
@@ -25,6 +25,7 @@ from neelc.runtime.kernels.sequential.program import (
     SequentialProgram,
     SymbolOutput,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import as_number, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
@@ -70,8 +71,9 @@ class Chunks:
 
 
 def chunks_of(program: SequentialProgram) -> Chunks | None:
-    """How time is cut; None if there are partitions, or if the length of a match has no limit."""
-    if program.keys or program.reach is None:
+    """How time is cut; None if there are partitions, if the length of a match has no limit, or if PREV looks
+    at events that may be long ago."""
+    if program.keys or program.reach is None or program.back:
         return None
     return Chunks(WINDOWS * max(1, program.reach), program.reach)
 
@@ -89,7 +91,7 @@ def emit_pattern_matcher(
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
-    ordered = _ordered(emitting, events, program.keys)
+    ordered = _ordered(emitting, events, program.keys, program.back > 0)
     plan = replace(plan, program=program)
     kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
@@ -98,9 +100,9 @@ def emit_pattern_matcher(
     return _emit_measures(emitting, operator, plan, matches)
 
 
-def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str]) -> str:
+def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str], looks_back: bool = False) -> str:
     names = tuple(map(identifier, keys))
-    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys))
+    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, looks_back))
 
 
 def _emit_measures(
@@ -135,12 +137,14 @@ def _measures(operator: PatternMatcher, outputs: Mapping[AtRow, str]) -> dict[Pl
     }
 
 
-def _order(keys: Sequence[str]) -> str:
+def _order(keys: Sequence[str], looks_back: bool) -> str:
+    """What is sorted, and why it is not on all cores."""
     if tuple(keys) == (CHUNK,):
         return "The events of each chunk together, in order."
     if keys:
         return "The events of each partition together, in order."
-    return "No partitions, and no window of time: all events, in order, on one core."
+    why = "PREV looks at events of any time" if looks_back else "no window of time"
+    return f"No partitions, and {why}: all events, in order, on one core."
 
 
 def _types(plan: SequentialPlan) -> dict[str, str]:

@@ -11,11 +11,13 @@ from sqlglot import exp
 
 from neelc.engines.spark.relations import (
     AggregateRows,
+    BesideRow,
     Extend,
     Items,
     Join,
     Let,
     LookUp,
+    Ordered,
     Read,
     Relation,
     Relations,
@@ -77,6 +79,13 @@ def _query(relation: Relation) -> exp.Select:
             on = f"{identifier(column, 'event')} = known.key"
             joined = raw(f"{source} AS event LEFT JOIN {values} AS known ON {on}")
             return _select(["event.*", with_alias("known.value", name)], joined)
+        case Ordered(source, order, limit):
+            select = _select(["*"], source)
+            by = [raw(f"{text} {direction}") for text, direction in order]
+            select.set("order", exp.Order(expressions=by))
+            return select if limit is None else select.limit(limit, copy=False)
+        case BesideRow(source, row):
+            return _select(["*"], raw(f"{source} CROSS JOIN {row}"))
         case AggregateRows(source, groups, items):
             select = _select(_aliased((*groups, *items)), source)
             return select.group_by(*(raw(text) for text, _ in groups), copy=False) if groups else select

@@ -166,5 +166,7 @@ def _identity(network: StreamNetwork, buckets: int) -> Iterator[tuple[str, str]]
             f"returned{what}",
             ", ".join(f"{output.expression} AS {output.name}" for output in query.outputs),
         )
+        if query.order_types:
+            yield f"then by{what}", ", ".join(map(str, query.order_types))
         yield f"columns{what}", ", ".join(columns_kept(one.plan))
     yield "buckets", str(1 if network.buckets is None else buckets)

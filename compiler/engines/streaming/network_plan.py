@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 
@@ -50,17 +50,18 @@ from neelc.pattern.plan.stream_network import (
     UnsupportedNetwork,
     held_type,
     key_type,
-    lowered,
     network_columns,
     rows_of_groups,
     rows_of_matches,
     time_value,
 )
 from neelc.rows.bind.simple import understood
+from neelc.rows.plan.expression_to_value import lowered
 from neelc.rows.plan.plan import ClausePlan, HostPlan, time_unit
 from neelc.rows.plan.streams import ClauseValues
 from neelc.runtime.kernels.rows.program import StreamedRows, sight
 from neelc.runtime.kernels.snapshots.program import SOURCE, SnapshotNetwork
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     MATCH_END,
     MATCH_START,

@@ -155,10 +155,14 @@ def state_identity(query: Match, plan: StreamPlan, buckets: int) -> Iterator[tup
     yield "pattern", str(query.pattern)
     yield "window", str(query.within or "none")
     yield "strategy", str(query.strategy)
+    if query.kept is not None:
+        yield "matches kept", str(query.kept)
     if isinstance(plan.streamed, StreamedGroups) or query.distinct:
         values = [one.expression for one in group_items(plan.planned) if one.value is not None]
         computed = [str(one) for one in values if not isinstance(one, REFERENCES)]
         yield "grouped by", ", ".join((*plan.together, *computed))
+    if query.order_types:
+        yield "then by", ", ".join(map(str, query.order_types))
     yield "columns", ", ".join(columns_kept(plan))
     yield "buckets", str(buckets)
 

@@ -99,6 +99,8 @@ def rules_identity(plan: RuleSetPlan, buckets: int) -> Iterator[tuple[str, str]]
         yield f"rule {rule.label}", sha256(text.encode()).hexdigest()[:12] if is_long else text
     types = {column.name: str(column.type) for column in plan.columns}
     types |= {key.name: str(key.type) for part in plan.parts for key in part.keys}
+    if plan.events.order_types:
+        yield "then by", ", ".join(map(str, plan.events.order_types))
     yield "columns", ", ".join(f"{name} {types[name]}" for name in sorted(types))
     yield "buckets", str(buckets)
 

@@ -9,7 +9,7 @@ the values of a type is total, with NaN equal to itself and -0.0 equal to 0.0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from neelc.ir import patterns as p
@@ -32,6 +32,7 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.analysis.regions import CURRENT, QueryRoles, plain, range_of, region_conjuncts, spots
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -398,6 +399,8 @@ def _negations_between(way: Way, at: Way) -> int | None:
         match part:
             case p.Not():
                 negations += 1
+            case p.ClosureGap():
+                return None  # there may be no second element, and so no gap
             case p.Optional() if place > start or not is_last:
                 return None
             case p.Or() | p.Repeat(least=0) if not is_last:

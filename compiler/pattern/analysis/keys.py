@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from neelc.ir import patterns as p
@@ -25,6 +25,7 @@ from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import Equality, RegionEqualities, alike_in, same_at
 from neelc.pattern.analysis.regions import CURRENT, QueryFacts, QueryRoles, VariableRole, plain, spots
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 
@@ -206,6 +207,9 @@ def _cover_inside(
     part: p.Pattern, key: tuple[Expr, ...], known: RegionEqualities, timed: bool
 ) -> Terms | LooseRole:
     match part:
+        case p.Repeat(gaps=gaps) if gaps:
+            body = _cover_inside(replace(part, gaps=()), key, known, timed)
+            return _together(body, *(cover(gap.part, key, known, timed=False) for gap in gaps))
         case p.Repeat(p.Event() as event):
             role = known.roles.of(event, part.variable)
             term = element_of(role, key, known, timed)
@@ -219,14 +223,18 @@ def _cover_inside(
         case p.Exists(_, inner):
             return cover(inner, key, known, timed)
         case p.Or(parts):
-            covered: Terms = {}
-            for branch in parts:
-                inside = cover(branch, key, known, timed)
-                if isinstance(inside, LooseRole):
-                    return inside
-                covered |= inside
-            return covered
+            return _together(*(cover(branch, key, known, timed) for branch in parts))
     raise AssertionError(f"{type(part).__name__} has no region inside")
+
+
+def _together(*regions: Terms | LooseRole) -> Terms | LooseRole:
+    """The terms of all regions, or the first role that has none."""
+    covered: Terms = {}
+    for inside in regions:
+        if isinstance(inside, LooseRole):
+            return inside
+        covered |= inside
+    return covered
 
 
 def _spread(
@@ -318,12 +326,17 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     partitions, and in the wrong one it could miss what a negation looks for. Nor where events of other
     keys matter: WITHIN n EVENTS without PARTITION BY counts them, STRICT CONTIGUITY does not allow them
     in between, and a COLLAPSED list without a single variable beside it joins the matches of all keys.
+    AFTER MATCH SKIP and its kin compare all matches of their partition.
 
     >>> show("SEQ(A a, A b) WHERE a.id = b.n")
     <BLANKLINE>
     >>> show("SEQ(A a, B b) WHERE [id] WITHIN 5 EVENTS")
     <BLANKLINE>
     >>> show("SEQ(A a, B b) PARTITION BY id WITHIN 5 EVENTS")
+    id: a.id, b.id
+    >>> show("SEQ(A a, B b) WHERE a.id = b.id AFTER MATCH SKIP PAST LAST EVENT")
+    <BLANKLINE>
+    >>> show("SEQ(A a, B b) WHERE [id] AND a.n = b.n AFTER MATCH SKIP PAST LAST EVENT")
     id: a.id, b.id
     """
     if query.collapsed and not _binds_a_single(query.pattern):
@@ -336,6 +349,8 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     if _counts_others(query):
         partition = [bare(name) for name in query.partition if query.strategy != SelectionStrategy.STRICT]
         return tuple(keys[name] for name in partition if name in keys)
+    if query.kept is not None:
+        return tuple(keys[name] for name in map(bare, query.kept.partition) if name in keys)
     return tuple(keys.values())
 
 

@@ -10,7 +10,7 @@ one of the region around it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import count, product
 
@@ -35,6 +35,7 @@ from neelc.ir.node import Node, map_children, remembered, walk
 from neelc.ir.patterns import all_parts, declared, inner_parts, targets
 from neelc.ir.program import EventType, Match, Member
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.evaluate_constants import TRUE
 from neelc.scalar.operators import INTEGERS
 from neelc.scalar.type_of import type_of
@@ -184,7 +185,7 @@ class QueryFacts:
         parts = [part for part in all_parts(pattern) if isinstance(part, p.Event | p.Repeat)]
         closures = [part for part in parts if isinstance(part, p.Repeat) and part.variable not in names]
         inside = (part for closure in closures for part in all_parts(closure))
-        negated = {type for part in inside if isinstance(part, p.Not) for type in _types(part)}
+        negated = {type for part in inside if isinstance(part, p.Not | p.ClosureGap) for type in _types(part)}
         own = ((part.variable, type) for part in parts if part.variable in names for type in _types(part))
         return frozenset(
             name for name, type in own if name and any(self.may_overlap(type, other) for other in negated)
@@ -301,7 +302,7 @@ def _places(part: p.Pattern, facts: QueryFacts) -> Iterator[bool]:
         node, avoidable = stack.pop()
         if node is part:
             yield avoidable or isinstance(node, p.Optional)
-        elif not isinstance(node, p.Not):
+        elif not isinstance(node, p.Not | p.ClosureGap):
             inside = avoidable or isinstance(node, p.Optional | p.Repeat)
             stack.extend((inner, inside) for inner in inner_parts(node))
 

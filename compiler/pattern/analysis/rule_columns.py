@@ -4,7 +4,7 @@ ended."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import (
@@ -23,6 +23,7 @@ from neelc.ir.expressions import (
 from neelc.ir.names import bare, same, written
 from neelc.ir.patterns import Pattern, all_parts, targets
 from neelc.ir.program import Match, OutputColumn
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
 

@@ -10,7 +10,7 @@ import datetime
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cmp_to_key
 from itertools import chain, pairwise, permutations
 
@@ -23,6 +23,7 @@ from neelc.ir.patterns import inner_parts
 from neelc.ir.program import Stream
 from neelc.ir.types import TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.pattern.analysis.regions import QueryFacts, range_of, spots
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import compared
 from neelc.scalar.evaluate_constants import FALSE, TRUE, UNKNOWN, folded, is_constant, nearly, value_of
 from neelc.scalar.type_of import type_of
@@ -524,13 +525,15 @@ def times_in_order(part: p.Pattern, conditions: Iterable[e.Expr], facts: QueryFa
 
     A SEQ orders the events of its parts wherever both are bound; also one that is looked for, by EXISTS or
     by `!`, lies between the neighbours of its part. Where one of them is NULL there is no order, but then no
-    comparison of their times is TRUE either.
+    comparison of their times is TRUE either. Where THEN BY orders events of the same time, the one before is
+    not later.
     """
+    strict = not facts.query.order_types
     boundaries = times(part, conditions, facts)
     places = _places(part) if len(boundaries) > 1 else {}
     for (left, one), (right, other) in permutations(boundaries.items(), 2):
         if one.clock == other.clock and _precedes(one.event, other.event, places):
-            yield AtMost(left, right, strict=True)
+            yield AtMost(left, right, strict)
         elif one.event == other.event and other.end > one.end:
             yield AtMost(left, right)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, joined, report_refusal, resolve_type
@@ -12,10 +12,23 @@ from neelc.ir.expressions import Disjunction, Expr, IsNull, MemberAccess, Name, 
 from neelc.ir.expressions import all_of as conjoin
 from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import NameSet, bare, same, written
-from neelc.ir.node import Node, transform
-from neelc.ir.patterns import Event, Exists, Listing, Not, Optional, Pattern, Repeat, inner_parts
-from neelc.ir.program import Clock
+from neelc.ir.node import Node, transform, walk
+from neelc.ir.patterns import (
+    ClosureGap,
+    Event,
+    Exists,
+    FollowWord,
+    Listing,
+    Not,
+    Optional,
+    Pattern,
+    Repeat,
+    inner_parts,
+)
+from neelc.ir.program import Clock, Stream, order_types
 from neelc.ir.script import PatternQuery
+from neelc.ir.types import VOID, DataType
+from neelc.runtime.late_dataclass import dataclass
 
 
 def with_parts(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
@@ -25,7 +38,10 @@ def with_parts(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
     match pattern:
         case Listing():
             return replace(pattern, parts=parts)
-        case Not() | Optional() | Exists() | Repeat():
+        case Repeat():
+            gaps = tuple(gap for gap in parts[1:] if isinstance(gap, ClosureGap))
+            return replace(pattern, part=parts[0], gaps=gaps)
+        case Not() | Optional() | Exists() | ClosureGap():
             return replace(pattern, part=parts[0])
     return pattern
 
@@ -94,7 +110,7 @@ class _Naming:
                 return self.repeated(node, element)
             case Repeat():
                 name = self.choose("closure", node.variable, node, is_type=False)
-                return replace(node, part=self.visit(node.part), variable=name)
+                return replace(node, part=self.visit(node.part), variable=name, gaps=self.gaps(node))
             case Exists():
                 return self.existing(node)
             case Not(part) if node.where is not None or node.within is not None:
@@ -112,7 +128,11 @@ class _Naming:
         inside = element.variable or element.type
         own = (_of_element(c, inside, name, node.least) for c in conjuncts(element.where))
         where = conjoin((*own, node.where))
-        return replace(node, part=replace(element, variable=None, where=None), variable=name, where=where)
+        body = replace(element, variable=None, where=None)
+        return replace(node, part=body, variable=name, where=where, gaps=self.gaps(node))
+
+    def gaps(self, node: Repeat) -> tuple[ClosureGap, ...]:
+        return tuple(replace(gap, part=self.visit(gap.part)) for gap in node.gaps)
 
     def existing(self, node: Exists) -> Pattern:
         """`EXISTS B : SEQ(A, B)` drops the component without a name that its own part has."""
@@ -218,22 +238,32 @@ def sources_of(query: PatternQuery, pattern: Pattern, catalog: Catalog, findings
     chosen = _chosen(query, catalog, findings)
     candidates = list(catalog.entries.values()) if chosen is None else chosen
     types: dict[str, KnownType | None] = {}
-    for _, event in paths(pattern):
-        if isinstance(event, Event) and event.type not in types:
+    for name, node in _types_named(query, pattern):
+        if name not in types:
             if types and not candidates:
-                types[event.type] = None  # without any stream, the first type says it all
+                types[name] = None  # without any stream, the first type says it all
                 continue
-            span = findings.at(event.type, event, query)
-            types[event.type] = resolve_type(
-                event.type, catalog, candidates, chosen is not None, span, findings
-            )
+            span = findings.at(name, node, query)
+            types[name] = resolve_type(name, catalog, candidates, chosen is not None, span, findings)
     if chosen is None:
         used = {entry for known in types.values() if known is not None for entry in known.entries}
         entries = tuple(entry for entry in candidates if entry in used)
     else:
         entries = tuple(chosen)
     clock = _clock(entries)
+    _check_orders(query, entries, findings)
     return QuerySources(entries, types, clock, _own_clock(entries, clock))
+
+
+def _types_named(query: PatternQuery, pattern: Pattern) -> Iterator[tuple[str, Node]]:
+    """The types of events, and those of AMONG."""
+    for node in walk(pattern):
+        match node:
+            case Event(name):
+                yield name, node
+            case FollowWord(among=among):
+                yield from ((name, node) for name in among)
+    yield from ((name, query) for name in query.among)
 
 
 def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[CatalogEntry] | None:
@@ -261,6 +291,41 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[C
                 report_refusal(entry, span, findings)
             found.append(entry)
     return found
+
+
+def _check_orders(query: PatternQuery, entries: Sequence[CatalogEntry], findings: Findings) -> None:
+    """Events of the same time are ordered by THEN BY, whatever stream they are of: all streams of a query
+    have it, or none, with columns that can be compared. Else `a` could be simultaneous with `b` and `b` with
+    `c`, and `a` come before `c`."""
+    streams = [entry.stream for entry in entries if entry.stream is not None]
+    first = next((stream for stream in streams if stream.then_by), None)
+    if first is None:
+        return
+    for stream in streams:
+        kinds = zip(order_types(first), order_types(stream), strict=False)
+        if len(stream.then_by) == len(first.then_by) and all(map(_go_together, kinds)):
+            continue
+        names = " and ".join(f"`{one.name}`" for one in (first, stream))
+        how = f"{_order_of(first)}, and {_order_of(stream)}"
+        message = f"{names} are read by one query and do not order events of the same time alike: {how}"
+        hint = "give both THEN BY with as many columns of the same types, or neither"
+        if any(one.query for one in streams):
+            hint = "matches have no THEN BY: read the query's result alone, or leave THEN BY out"
+        place = next((name for name in query.streams if same(name, written(stream.name))), None)
+        findings.report("NEEL2251", message, findings.at(place or query.pattern, query), hint)
+        return
+
+
+def _go_together(kinds: tuple[DataType, DataType]) -> bool:
+    return kinds[0] == kinds[1] or VOID in kinds
+
+
+def _order_of(stream: Stream) -> str:
+    if not stream.then_by:
+        return f"{stream.name} has no THEN BY"
+    kinds = {column.name: column.type for column in stream.columns}
+    columns = ", ".join(f"{name} {kinds[name]}" for name in stream.then_by)
+    return f"{stream.name} has THEN BY {columns}"
 
 
 def _clock(entries: tuple[CatalogEntry, ...]) -> Clock | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.catalog.catalog import KnownType, why_no_attribute
 from neelc.findings import Findings
@@ -14,12 +14,13 @@ from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import Event, Exists, Pattern, inner_parts
-from neelc.ir.types import SUMMAND, WIDE, DataType
+from neelc.ir.types import SUMMAND, WIDE, DataType, is_orderable
 from neelc.pattern.bind.components import paths, with_parts
 from neelc.pattern.bind.references import References, VariableUse
 from neelc.pattern.bind.scopes import ExpressionScope, Path, is_below, negations_at
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.functions import is_aggregate, is_known, report_foreign, report_unknown
-from neelc.scalar.operators import INTEGERS, common_of, is_orderable
+from neelc.scalar.operators import INTEGERS, common_of
 from neelc.scalar.operators import condition as as_condition
 from neelc.scalar.typing import typed
 from neelc.source import Span

@@ -1,4 +1,5 @@
-"""`level(a.street, Place.city)` and `concept(a)`: what is known of an event beside its data.
+"""`level(a.street, Place.city)`, `concept(a)`, `a.x IN (SELECT y FROM relation)`: what is known of an event
+beside its data.
 
 Each becomes an attribute of the event, by a name that nobody writes by chance: a derived column of every
 stream. So all stages after this one, and all engines, have nothing but attributes. Where a stream has no such
@@ -8,10 +9,11 @@ attribute, the level is NULL; where no stream of the type has it, the binder rep
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, Hierarchy
-from neelc.catalog.hierarchies import is_comparable, known_level
+from neelc.catalog.hierarchies import can_be_level, is_comparable, known_level
+from neelc.errors import NeelError
 from neelc.findings import Findings, did_you_mean
 from neelc.ir import expressions as e
 from neelc.ir.names import Identifier, bare, find, is_quoted, quote
@@ -24,16 +26,20 @@ from neelc.ir.program import (
     LevelColumn,
     Match,
     Member,
+    MemberColumn,
     Stream,
 )
 from neelc.ir.row_patterns import Output
-from neelc.ir.script import PatternQuery
-from neelc.ir.types import STRING, VOID, DataType
+from neelc.ir.script import FromStream, PatternQuery, RunQuery, Select
+from neelc.ir.types import BOOLEAN, STRING, VOID, DataType
 from neelc.pattern.bind.outputs import output_name
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
+from neelc.syntax import script
 
 FUNCTIONS = ("level", "concept")
 _LEVEL = "for example level(a.street, Place.city)"
+_MEMBER = "for example a.merchant IN (SELECT id FROM Blacklist), of a CREATE RELATION"
 _CONCEPT = "for example concept(a), or concept(a, Computer) for the member of a declared type"
 
 
@@ -95,7 +101,29 @@ class ConceptRequest:
                 yield Member(stream.name, leaf)
 
 
-Request = LevelRequest | ConceptRequest
+@dataclass(frozen=True)
+class MemberRequest:
+    """Whether an attribute, in source form, has a value that a relation has in a column."""
+
+    attribute: str
+    relation: Stream = field(compare=False, repr=False)
+    of: str
+    span: Span = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        attribute = bare(self.attribute) if is_quoted(self.attribute) else self.attribute.lower()
+        return f"{attribute} in {self.relation.name}.{self.of}"
+
+    def column(self) -> Column:
+        return Column(self.name, BOOLEAN, bare(self.attribute))
+
+    def derived(self, stream: Stream) -> DerivedColumn:
+        attribute = find(self.attribute, [column.name for column in stream.columns]) or ""
+        return MemberColumn(self.name, attribute, self.relation, self.of, span=self.span)
+
+
+Request = LevelRequest | ConceptRequest | MemberRequest
 
 
 @dataclass(frozen=True)
@@ -118,7 +146,7 @@ def with_derived_attributes(query: PatternQuery, catalog: Catalog, findings: Fin
 
 
 def _is_derived(node: Node) -> bool:
-    return isinstance(node, e.SharedLevel) or _is_call(node)
+    return isinstance(node, e.SharedLevel | e.InQuery) or _is_call(node)
 
 
 def _is_call(node: Node) -> bool:
@@ -155,6 +183,8 @@ class _Deriving:
                 return replace(map_children(node, self.node), alias=alias)
             case e.Call() if _is_call(node):
                 return self.call(node)
+            case e.InQuery():
+                return self.member(node) or e.Literal(None, VOID, span=node.span)
             case e.SameLevels(items):
                 names = [self.shared(item) for item in items]
                 if None in names:
@@ -219,6 +249,35 @@ class _Deriving:
         self.requests.append(request)
         return request
 
+    def member(self, node: e.InQuery) -> e.Expr | None:
+        """A BOOLEAN attribute in place of `a.x IN (SELECT y FROM relation)`; None after a report."""
+        attribute, selected = _attribute(node.operand), selected_column(node.query.text)
+        if attribute is None or selected is None:
+            message = (
+                "a subquery is not supported here, but `event.attribute IN (SELECT column FROM relation)`"
+            )
+            self.findings.report("NEEL4053", message, node.query.span, _MEMBER)
+            return None
+        column, name = selected
+        entry = self.catalog.entry(name)
+        relation = None if entry is None else entry.relation
+        if relation is None:
+            known = [one.name for one in self.catalog.entries.values() if one.relation is not None]
+            hint = did_you_mean(name, known, "relations") or f"declare it: CREATE RELATION {name} ({column})"
+            self.findings.report("NEEL2260", f"`{bare(name)}` is no relation", node.query.span, hint)
+            return None
+        of = find(column, [one.name for one in relation.columns])
+        if of is None:
+            names = [one.name for one in relation.columns]
+            close = did_you_mean(column, names, f"columns of {relation.name}")
+            message = f"relation `{relation.name}` has no column `{bare(column)}`"
+            self.findings.report("NEEL2204", message, node.query.span, close)
+            return None
+        request = MemberRequest(attribute, relation, of, self.findings.at(node))
+        self.requests.append(request)
+        found = _renamed(node.operand, request, node.span)
+        return e.Negation(found, span=node.span) if node.negated else found
+
     def shared(self, item: str | e.SharedLevel) -> str | None:
         if isinstance(item, str):
             return item
@@ -256,7 +315,30 @@ def _attribute(value: e.Expr) -> str | None:
     return None
 
 
-def _renamed(value: e.Expr, request: LevelRequest, span: Span | None) -> e.Expr:
+def selected_column(text: str) -> tuple[str, str] | None:
+    """The column and the relation of `SELECT column FROM relation`; None if the text is more than that.
+
+    >>> selected_column("SELECT b.id FROM Blacklist b"), selected_column("SELECT id FROM B WHERE id > 1")
+    (('id', 'Blacklist'), None)
+    """
+    try:
+        statements = script(f"{text};").statements
+    except NeelError:
+        return None
+    match statements:
+        case (RunQuery(Select(items=(Output(expression=e.Name(parts)),)) as query),):
+            pass
+        case _:
+            return None
+    plain = replace(query, items=(), sources=(), distinct=False) == Select((), ())
+    match query.sources:
+        case (FromStream(alias, None, None, None, name=name),) if plain and len(parts) <= 2:
+            is_known = len(parts) == 1 or find(parts[0], [bare(alias or name)]) is not None
+            return (parts[-1], name) if is_known else None
+    return None
+
+
+def _renamed(value: e.Expr, request: LevelRequest | MemberRequest, span: Span | None) -> e.Expr:
     name = Identifier(quote(request.name), span or request.span)
     match value:
         case e.Name((event, _)):
@@ -297,6 +379,8 @@ def check_levels(match: Match, findings: Findings) -> None:
     """Report attributes whose values cannot be values of the level that they are said to be of."""
     for stream in match.streams:
         for one in stream.derived:
+            if isinstance(one, MemberColumn):
+                _check_member(stream, one, findings)
             if not isinstance(one, LevelColumn) or not one.attribute:
                 continue
             own, level = _column_type(stream, one.attribute), _column_type(one.relation, one.of)
@@ -304,6 +388,18 @@ def check_levels(match: Match, findings: Findings) -> None:
                 message = f"`{one.attribute}` of {stream.name} is {own}, and level `{one.of}` is {level}"
                 hint = f"declare both as {own}, or both as {level}"
                 findings.report("NEEL2101", message, one.span, hint)
+
+
+def _check_member(stream: Stream, one: MemberColumn, findings: Findings) -> None:
+    if not one.attribute:
+        return
+    own, other = _column_type(stream, one.attribute), _column_type(one.relation, one.of)
+    if not is_comparable(own, other) or not can_be_level(own):
+        message = (
+            f"`{one.attribute}` of {stream.name} is {own}, and `{one.of}` of {one.relation.name} is {other}"
+        )
+        hint = "values are looked up: both are of one type, STRING, BOOLEAN, DATE, TIMESTAMP or integers"
+        findings.report("NEEL2101", message, one.span, hint)
 
 
 def _column_type(stream: Stream, name: str) -> DataType:

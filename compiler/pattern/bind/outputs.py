@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neelc.errors import write
 from neelc.ir import expressions as e
 from neelc.ir.expressions import is_many
 from neelc.ir.names import bare, written
-from neelc.ir.node import Node, children
-from neelc.ir.program import OutputColumn
+from neelc.ir.node import Node, children, walk
+from neelc.ir.program import MATCH_NUMBER, OutputColumn
 from neelc.ir.row_patterns import Output
 from neelc.ir.script import Return
 from neelc.ir.types import DOUBLE, VOID, Array
 from neelc.pattern.bind.conditions import bind_expression
 from neelc.pattern.bind.references import iteration_struct, struct_of
 from neelc.pattern.bind.scopes import CLOSURE, EVENT, DeclaredVariable, ExpressionScope, lookup
+from neelc.runtime.late_dataclass import dataclass
 
 # How result columns are called when no alias says so: `var_attr`, else the text as Spark would write it.
 
@@ -164,7 +164,19 @@ def bind_outputs(returns: Return | None, place: ExpressionScope, is_imprecise: b
     else:
         columns = [c for item in returns.items for c in _columns_of(item, place, is_imprecise)]
     _report_duplicates(columns, place)
-    return Outputs(tuple(columns), any(over_matches(column.expression) for column in columns))
+    aggregated = any(over_matches(column.expression) for column in columns)
+    if aggregated:
+        _refuse_numbers(columns, place)
+    return Outputs(tuple(columns), aggregated)
+
+
+def _refuse_numbers(columns: list[OutputColumn], place: ExpressionScope) -> None:
+    for column in columns:
+        if any(isinstance(node, e.MatchProperty) and node.name == MATCH_NUMBER for node in walk(column)):
+            message = "`match_number` numbers matches, and a row with an aggregate stands for many"
+            place.findings.report(
+                "NEEL3035", message, column.span, "leave it out, or leave out the aggregates"
+            )
 
 
 def _default_columns(place: ExpressionScope, is_imprecise: bool) -> Iterator[OutputColumn]:

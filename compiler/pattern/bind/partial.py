@@ -8,7 +8,7 @@ and RETURN speaks of the variables of its branch. Those of the others are NULL, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.findings import Findings
 from neelc.ir import expressions as e
@@ -21,6 +21,7 @@ from neelc.ir.program import FurthestPrefix, Match, OutputColumn, PrefixLevel
 from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import INT, STRING, DataType
 from neelc.pattern.bind.outputs import Outputs
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 from neelc.syntax.print_patterns import as_written
 

@@ -14,6 +14,7 @@ from neelc.ir.patterns import (
     KEYWORD_OF,
     And,
     AndNeg,
+    ClosureGap,
     Event,
     Exists,
     Listing,
@@ -32,8 +33,16 @@ from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
 from neelc.pattern.bind.conditions import bind_conditions, shared_attributes
+from neelc.pattern.bind.following import (
+    check_following,
+    speaks_of_following,
+    with_negations,
+    with_types_for_words,
+)
+from neelc.pattern.bind.kept import bind_kept
 from neelc.pattern.bind.levels import check_levels, with_derived_attributes
-from neelc.pattern.bind.outputs import bind_outputs
+from neelc.pattern.bind.ordering import bind_order
+from neelc.pattern.bind.outputs import Outputs, bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
 from neelc.pattern.bind.windows import bind_confidence, bind_window, check_collapsed, check_strategy
@@ -202,6 +211,8 @@ def _check_bounds(node: Pattern, left: bool, right: bool, findings: Findings) ->
             for part in parts:
                 bounded = isinstance(part, Not)
                 _check_bounded(part, bounded or left, bounded or right, "AND_NEG", findings)
+        case ClosureGap(part):
+            _check_bounds(part, True, True, findings)
         case _:
             for part in inner_parts(node):
                 _check_bounds(part, left, right, findings)
@@ -227,7 +238,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     """The query with every name resolved; None if something in it has been reported."""
     before = len(findings.diagnostics)
     derived = with_derived_attributes(query, catalog, findings)
-    query, catalog = derived.query, derived.catalog
+    query, catalog = with_types_for_words(derived.query, derived.catalog), derived.catalog
     given = named(query.pattern, findings)
     sources = sources_of(query, given.pattern, catalog, findings)
     pattern = _with_windows(given.pattern, sources.own_clock, findings)
@@ -240,25 +251,21 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     bound = bind_conditions(place, (query.where, same))
     within = None if query.within is None else bind_window(query.within, sources.own_clock, findings)
     strategy = query.strategy or SelectionStrategy.ANY_MATCH
-    check_strategy(strategy, pattern, findings)
+    has_words = speaks_of_following(query)
+    _check_following(query, bound, partition, findings)
     if strategy == SelectionStrategy.PARTITION and not partition:
         partition = tuple(_same_attributes(bound.where))
         _require_partition(query, partition, before, findings)
-    returns = query.returns
-    if returns is not None and returns.collapsed:
-        check_collapsed(scopes, findings.at(returns.collapsed_keyword, returns, query), findings)
-    is_imprecise = any(
-        entry.stream is not None and entry.stream.latest is not None for entry in sources.entries
-    )
-    wide = (
-        strategy == SelectionStrategy.ANY_MATCH
-        and _has_closure(pattern)
-        and not (returns is not None and returns.collapsed)
-    )
+    returns, is_collapsed = query.returns, _check_collapsed(query, scopes, findings)
+    is_imprecise = any(one.stream is not None and one.stream.latest is not None for one in sources.entries)
+    wide = strategy == SelectionStrategy.ANY_MATCH and _has_closure(pattern) and not is_collapsed
     outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
-    if query.partial:
-        check_partial(query, outputs, is_imprecise, findings)
+    order = bind_order(query, outputs.columns, findings)
+    _check_clauses(query, outputs, sources, is_imprecise, findings)
+
+    apart = partition or tuple(dict.fromkeys(_same_attributes(bound.where)))
+    kept = bind_kept(query, place, apart, sources.own_clock, is_imprecise)
 
     streams = tuple(entry.stream for entry in sources.entries if entry.stream is not None)
     types = tuple(known.type for known in sources.types.values() if known is not None)
@@ -277,12 +284,41 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         strategy,
         confidence,
         returns is not None and returns.distinct,
-        returns is not None and returns.collapsed,
+        is_collapsed,
         outputs.aggregated,
+        kept=kept,
+        complete=query.complete,
+        order=order,
         span=query.span,
     )
     check_levels(match, findings)
+    match = with_negations(match, query.among) if has_words else match
     return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
+
+
+def _check_collapsed(query: PatternQuery, scopes: Scopes, findings: Findings) -> bool:
+    """Whether the query collapses its matches; a report if that is not defined."""
+    returns = query.returns
+    if returns is None or not returns.collapsed:
+        return False
+    check_collapsed(scopes, findings.at(returns.collapsed_keyword, returns, query), findings)
+    return True
+
+
+def _check_clauses(
+    query: PatternQuery, outputs: Outputs, sources: QuerySources, is_imprecise: bool, findings: Findings
+) -> None:
+    """Report what partial matches, kept ones, and the end of the data, are not defined for."""
+    if query.kept is not None and any(one.stream and one.stream.then_by for one in sources.entries):
+        message = "which matches are kept is not supported yet for streams with THEN BY"
+        findings.report("NEEL3033", message, findings.at(query), "leave out THEN BY, or the clause")
+    if query.partial:
+        check_partial(query, outputs, is_imprecise, findings)
+    if not query.complete or not (is_imprecise or query.partial):
+        return
+    what = "imprecise times: it is not certain when scopes end" if is_imprecise else "partial matches"
+    message, span = f"WHEN COMPLETE is not defined for {what}", findings.at(query.complete_clause, query)
+    findings.report("NEEL3034", message, span, "leave out WHEN COMPLETE")
 
 
 def _has_closure(node: Pattern) -> bool:
@@ -308,6 +344,9 @@ def _with_windows(node: Pattern, clock: Clock | None, findings: Findings) -> Pat
     """The pattern with the windows of its parts in whole units."""
     parts = tuple(_with_windows(part, clock, findings) for part in inner_parts(node))
     changed = with_parts(node, parts)
+    if isinstance(changed, Repeat) and changed.each_within is not None:
+        within = bind_window(changed.each_within, clock, findings) or changed.each_within
+        changed = replace(changed, each_within=within)
     if changed.within is None:
         return changed
     # A window that was reported still bounds the part: no further complaint about negations in it.
@@ -326,6 +365,22 @@ def _same_attributes(where: Expr | None) -> Iterator[str]:
     for conjunct in conjuncts(where):
         if isinstance(conjunct, SameAttributes):
             yield from conjunct.attributes
+
+
+def _check_following(
+    query: PatternQuery, pattern: Pattern, partition: tuple[str, ...], findings: Findings
+) -> None:
+    """Report where the strategy is not defined, or words of parts have no meaning; and a strategy that cannot
+    be the word of other parts: STRICT speaks of the partition."""
+    if not speaks_of_following(query):
+        check_strategy(query.strategy or SelectionStrategy.ANY_MATCH, pattern, findings)
+        return
+    check_following(pattern, findings)
+    divided = partition or any(_same_attributes(pattern.where))
+    if query.strategy == SelectionStrategy.STRICT and divided:
+        message = "STRICT CONTIGUITY ignores the partition, but NEXT, STRICT and EACH look within it"
+        hint = "write USING PARTITION CONTIGUITY"
+        findings.report("NEEL3041", message, findings.at(query.strategy_keyword, query), hint)
 
 
 def _require_partition(

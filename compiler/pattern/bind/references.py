@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from neelc.catalog.catalog import KnownType, why_no_attribute
 from neelc.errors import Hint, write
 from neelc.findings import did_you_mean
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Binary, Expr, Index, Literal, Name
 from neelc.ir.names import bare, find, same, written
-from neelc.ir.types import DOUBLE, STRING, VOID, Array, DataType, Map, Struct, StructField
+from neelc.ir.program import MATCH_NUMBER
+from neelc.ir.types import BIGINT, DOUBLE, STRING, VOID, Array, DataType, Map, Struct, StructField
 from neelc.pattern.bind.scopes import CLOSURE, EVENT, DeclaredVariable, ExpressionScope, lookup
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 
 # Places in a list: `b[i]`, `b[i-1]`, `b[1]`, `b[last]`.
@@ -169,7 +169,7 @@ class References:
         key = bare(name).casefold()
         if (
             alone
-            and key in ("match_start", "match_end", "confidence")
+            and key in ("match_start", "match_end", MATCH_NUMBER, "confidence")
             and self.place.scopes.variable(name) is None
         ):
             return self.property(key, span)
@@ -186,6 +186,7 @@ class References:
         if not self.place.in_return:
             hint = None if name == "confidence" else "the first and last events have times: a.ts, b.te"
             hint = hint or "write WITH CONFIDENCE >= 0.6"
+            hint = "ORDER BY and LIMIT choose among the rows" if name == MATCH_NUMBER else hint
             self.findings.report(
                 "NEEL2010", f"`{name}` is known for complete matches: in RETURN only", span, hint
             )
@@ -194,6 +195,7 @@ class References:
         if name != "confidence" and clock is None:
             return None  # the streams have been reported
         kind = DOUBLE if clock is None or name == "confidence" else clock.type
+        kind = BIGINT if name == MATCH_NUMBER else kind
         return e.MatchProperty(name, kind, span=span)
 
     def member(

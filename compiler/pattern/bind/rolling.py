@@ -8,7 +8,7 @@ of types, and needs to know nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.catalog.catalog import Catalog, Hierarchy
 from neelc.catalog.hierarchies import known_level
@@ -18,6 +18,7 @@ from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import Event
 from neelc.ir.script import PatternQuery, RolledQuery, RollStep
+from neelc.runtime.late_dataclass import dataclass
 
 
 def rolled_pattern(

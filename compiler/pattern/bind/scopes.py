@@ -8,7 +8,7 @@ closures, EXISTS) decides from where it can be seen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from neelc.catalog.catalog import KnownType
@@ -17,9 +17,10 @@ from neelc.findings import Findings, did_you_mean
 from neelc.ir.expressions import Name
 from neelc.ir.names import bare, find, same, written
 from neelc.ir.node import walk
-from neelc.ir.patterns import Event, Exists, Not, Optional, Or, Pattern, Repeat, inner_parts
+from neelc.ir.patterns import ClosureGap, Event, Exists, Not, Optional, Or, Pattern, Repeat, inner_parts
 from neelc.ir.program import Clock
 from neelc.pattern.bind.components import NamedPattern
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.functions import changing
 from neelc.source import Span
 
@@ -122,6 +123,11 @@ def is_inside(path: Path, above: Path) -> bool:
     return len(path) > len(above) and path[: len(above)] == above
 
 
+def is_in_body(path: Path, closure: Path) -> bool:
+    """Whether `path` leads to something in an iteration of a closure, not in what the closure must lack."""
+    return is_below(path, (*closure, 0))
+
+
 def scopes_of(found: NamedPattern) -> Scopes:
     """The variables of a named pattern.
 
@@ -148,12 +154,15 @@ def _declared(node: Pattern, place: DeclaredVariable) -> Iterator[DeclaredVariab
     match node:
         case Event(type_name, variable):
             yield replace(place, name=variable or "", type=type_name)
-        case Repeat(Event(type_name), variable=variable):
-            yield replace(place, name=variable or "", kind=KLEENE, type=type_name)
         case Repeat(part, variable=variable):
-            yield replace(place, name=variable or "", kind=CLOSURE)
-            yield from _declared(part, replace(place, path=(*path, 0), closures=(*place.closures, path)))
-        case Not(part):
+            if isinstance(part, Event):
+                yield replace(place, name=variable or "", kind=KLEENE, type=part.type)
+            else:
+                yield replace(place, name=variable or "", kind=CLOSURE)
+                yield from _declared(part, replace(place, path=(*path, 0), closures=(*place.closures, path)))
+            for i, gap in enumerate(node.gaps, 1):
+                yield from _declared(gap, replace(place, path=(*path, i)))
+        case Not(part) | ClosureGap(part):
             yield from _declared(part, replace(place, path=(*path, 0), negations=(*place.negations, path)))
         case Exists(variables, part):
             for found in _declared(part, replace(place, path=(*path, 0))):
@@ -261,9 +270,9 @@ def lookup(name: str, span: Span, place: ExpressionScope, alone: bool = False) -
 def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, Hint | str] | None:
     """Code, sentence and hint if closures, EXISTS or RETURN hide the variable from the place."""
     for path in v.closures:
-        if not is_inside(place.at, path):
+        if not is_in_body(place.at, path):
             return _hidden_in_closure(v, path, place)
-    if v.kind == "closure" and is_inside(place.at, v.path):
+    if v.kind == "closure" and is_in_body(place.at, v.path):
         list_of_all = f"`{v.name}` is the list of all iterations"
         message = f"{list_of_all}, and this condition is evaluated for each of them alone"
         return "NEEL3010", message, f"put the condition after the closure: WHERE {v.name}[i-1]. ..."
@@ -287,7 +296,7 @@ def _hidden_in_closure(
     message = f"`{v.name}` is bound anew in each iteration of `{closure.name}`, and not visible outside it"
     if v.dropped is not None or v.negations != closure.negations:
         return "NEEL3010", message, "put the condition inside the closure"
-    outer, *nested = [c.name for c in closures if not is_inside(place.at, c.path)]
+    outer, *nested = [c.name for c in closures if not is_in_body(place.at, c.path)]
     way = f"{outer}{'[]' if place.in_return else '[i]'}" + "".join(f".{name}[last]" for name in nested)
     return "NEEL3010", message, write(f"{way}.{v.name}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, log2, prod
 
 from neelc.arguments import ExecutionStrategy
@@ -24,6 +24,7 @@ from neelc.pattern.cost.selectivity import truth, without_casts
 from neelc.pattern.cost.setting import BindingCount, CostSetting, ShortcutEffect, events, logarithm, room
 from neelc.pattern.rules.driver import QueryForm
 from neelc.pattern.rules.rule import RuleStep
+from neelc.runtime.late_dataclass import dataclass
 
 # Why a form was chosen: one plain sentence.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
 
@@ -48,6 +47,7 @@ from neelc.pattern.cost.setting import (
     occurs,
     room,
 )
+from neelc.runtime.late_dataclass import dataclass
 
 # What Spark does before and after the search for matches: scan, filter, shuffle, sort, hand over, produce.
 #
@@ -535,8 +535,9 @@ def _upkeep(setting: CostSetting) -> Iterator[CostItem]:
 
 
 def limited(matches: float, setting: CostSetting) -> float:
-    """The rows that `matches` matches produce: WITH PARTIAL MATCHES at most one for each start; with DISTINCT
-    or aggregates, at most one for each combination of values.
+    """The rows that `matches` matches produce: WITH PARTIAL MATCHES at most one for each start, and so with
+    AFTER MATCH SKIP, whatever starts a match; with DISTINCT or aggregates, at most one for each combination
+    of values.
 
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) RETURN DISTINCT a.id")
@@ -549,6 +550,8 @@ def limited(matches: float, setting: CostSetting) -> float:
         types = setting.ledger.types
         first = (types[level.start] for level in query.partial.levels if level.start in types)
         matches = min([matches, *map(setting.ledger.events, dict.fromkeys(first))])
+    if query.kept is not None and query.kept.skip is not None:
+        matches = min(matches, sum(setting.ledger.events(one) for one in set(setting.ledger.types.values())))
     if not query.distinct and not query.aggregated:
         return matches
     groups = [output for output in query.outputs if not output.is_aggregate]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from neelc.catalog.statistics.numbers import condition_to_state, types_of_variable
@@ -21,6 +21,7 @@ from neelc.ir.program import Match, Member, Program, Stream
 from neelc.ir.types import DATE, LENGTHS, TIMESTAMP, TIMESTAMP_NTZ
 from neelc.pattern.cost.growth import single_event
 from neelc.pattern.cost.setting import equal_terms
+from neelc.runtime.late_dataclass import dataclass
 
 EVENT = ""
 """The variable of the event that a condition is counted for."""

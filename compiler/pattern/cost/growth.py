@@ -9,7 +9,7 @@ window; `CostSetting.occurrences` converts that count to the whole input.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import exp, lgamma, log
 
 from neelc.ir import expressions as e
@@ -38,6 +38,7 @@ from neelc.pattern.cost.setting import (
     room,
     widened,
 )
+from neelc.runtime.late_dataclass import dataclass
 
 # What the conditions of a region leave: a region is a part whose conditions are checked on one binding.
 #
@@ -435,6 +436,20 @@ def closure(iteration: BindingCount, least: int, most: int | None) -> BindingCou
     return either([BindingCount(k * base - lgamma(size * k + 1), size * k) for k in lists[-TERMS:]])
 
 
+def chains(iteration: BindingCount, begins_next: bool) -> BindingCount:
+    """Lists of which each element is the next one after that before it: one for each first and last element,
+    or if also the first one is given, for each last one. Of k events, with a mean of m, the mean of k(k+1)/2
+    is m + m^2/2.
+
+    >>> from neelc.pattern.cost.setting import events
+    >>> chains(events(4.0), False).number, chains(events(4.0), True).number
+    (12.0, 4.0)
+    """
+    mean = iteration.number
+    number = mean if begins_next else mean + mean**2 / 2
+    return BindingCount(log(max(number, 1e-300)), max(1.0, mean / 3) * iteration.events)
+
+
 def _end(least: int, most: int | None, peak: float, size: float) -> int:
     """The longest list worth counting: beyond, the terms are too small to matter."""
     enough = least + 20 + int(4 * exp(min(log(LARGE), peak)) / size)
@@ -587,6 +602,9 @@ class Growth:
         effect = region.bind(part.variable or "", listed=True)
         seen = closure(one.plus(effect.each.before), part.least, part.most).plus(-effect.first.before)
         kept = closure(one.plus(effect.each.both), part.least, part.most).plus(-effect.first.both)
+        if part.is_chain:
+            seen = chains(one.plus(effect.each.before), part.begins_next)
+            kept = chains(one.plus(effect.each.both), part.begins_next)
         if self.setting.query.collapsed:
             present = 1.0 if part.least == 0 else 1 - exp(-min(700.0, one.plus(effect.each.both).number / 2))
             seen = kept = NOTHING.times(present)

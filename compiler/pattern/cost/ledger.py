@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from neelc.catalog.statistics.numbers import Fact, Statistics
@@ -12,6 +12,7 @@ from neelc.ir.names import bare, quote
 from neelc.ir.node import Node, children, walk
 from neelc.ir.patterns import Event, Repeat
 from neelc.ir.program import EventType, Match, Member, Stream
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass

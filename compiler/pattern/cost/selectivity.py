@@ -7,15 +7,16 @@ Values are taken to be spread evenly and attributes to be independent of each ot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 
 from neelc.catalog.statistics.numbers import Fact, Statistics
 from neelc.ir import expressions as e
 from neelc.ir.expressions import Attribute, Binary, Cast, EventTime, Expr, Literal
-from neelc.ir.program import Match
+from neelc.ir.names import bare
+from neelc.ir.program import CompleteColumn, Match
 from neelc.pattern.cost.ledger import Ledger, term_of
+from neelc.runtime.late_dataclass import dataclass
 
 # Probabilities in three-valued logic.
 
@@ -264,8 +265,16 @@ def _derived(condition: e.Expr, ledger: Ledger) -> Truth:
             return _turned(Truth(share, 1 - share), negated)
         case e.SameAttributes(attributes):
             return _same(attributes, ledger)
+        case e.Attribute(name=name) if _is_about_the_end(name, ledger):
+            return Truth(1.0, 0.0)
     share = BOOLEAN if isinstance(condition, e.Attribute) else OTHER
     return Truth.of(ledger.assume(f"selectivity of {condition}", share))
+
+
+def _is_about_the_end(name: str, ledger: Ledger) -> bool:
+    """Whether an attribute says that the data go on after an event: they do after nearly all."""
+    derived = (one for stream in ledger.query.streams for one in stream.derived)
+    return any(isinstance(one, CompleteColumn) and one.name == bare(name) for one in derived)
 
 
 def _all(operands: list[Truth]) -> Truth:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, lgamma, log, prod
 
@@ -14,6 +13,7 @@ from neelc.ir.program import Match, Stream
 from neelc.ir.types import LENGTHS
 from neelc.pattern.cost.ledger import Ledger, term_of
 from neelc.pattern.cost.selectivity import without_casts
+from neelc.runtime.late_dataclass import dataclass
 
 # Attributes that are equal on several events: `[id]`, and chains of `a.id = b.id`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from neelc.ir.expressions import (
@@ -26,8 +26,10 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.names import bare
 from neelc.ir.node import Node, children, map_children, remembered, walk
+from neelc.ir.patterns import GapReach
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.analysis.regions import QueryFacts
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     BetweenGroups,
     Bounds,
@@ -39,15 +41,20 @@ from neelc.runtime.program import (
     Marks,
     When,
     Within,
+    around_of,
+    in_place_of,
     inner_of,
+    iteration_of,
     list_of,
+    listed_in,
 )
 from neelc.source import Span
 
 # Elements of lists in conditions: an expression refers to them, and steps have names for them.
 #
 # b[i] b[i-1] b[1] b[last] of `B+ b[]`; also b[i-2], b[2], b[last-1] k[i].a k[i-1].a k[1].a k[last].a of
-# `SEQ(A a, B b)+ k[]`; k[1] and k[last]: its first and last event
+# `SEQ(A a, B b)+ k[]`; k[1] and k[last]: its first and last event; k[i].b[last] of `SEQ(A a, B+ b[])+ k[]`,
+# whose k[i].b is a list
 
 
 def name_of(reference: Node) -> EventName | None:
@@ -56,22 +63,25 @@ def name_of(reference: Node) -> EventName | None:
     >>> b = Variable("b")
     >>> [str(name_of(ListElement(b, Index(*at)))) for at in (("FIRST", 1), ("LAST", -1), ("CURRENT", -2))]
     ['b[2]', 'b[last-1]', 'b[i-2]']
-    >>> print(name_of(InnerVariable(ListElement(Variable("k"), Index("LAST")), "a")))
-    k[last].a
+    >>> last = InnerVariable(ListElement(Variable("k"), Index("LAST")), "a")
+    >>> print(name_of(last), name_of(ListElement(last, Index("FIRST"))))
+    k[last].a k[last].a[1]
     >>> name_of(EveryElement(b)) is None
     True
     """
     match reference:
         case Variable(name):
             return name
-        case ListElement(Variable(name), index):
-            return _element(name, index)
-        case InnerVariable(ListElement(Variable(name), index), inner):
-            return _element(name, index, inner)
+        case ListElement(base, index):
+            of = name_of(base)
+            return None if of is None else _element(of, index)
+        case InnerVariable(ListElement(base, index), inner):
+            of = name_of(base)
+            return None if of is None else _element(of, index, inner)
     return None
 
 
-def _element(name: str, index: Index, inner: str | None = None) -> ElementName | IterationName:
+def _element(name: ListName, index: Index, inner: str | None = None) -> ElementName | IterationName:
     match index:
         case Index("FIRST", offset):
             return ElementName(name, offset + 1, inner)
@@ -91,7 +101,7 @@ def reference_to(name: EventName) -> EventRef:
             index = Index("CURRENT", -lag)
         case InnerList():
             raise AssertionError(f"{name} is no event")
-    element = ListElement(Variable(of), index)
+    element = ListElement(reference_to(of), index)
     return element if inner is None else InnerVariable(element, inner)
 
 
@@ -118,8 +128,7 @@ def event_names(expression: Expr) -> frozenset[EventName]:
 
 def with_lists(names: Iterable[EventName]) -> frozenset[EventName]:
     """The names, and the lists that elements among them belong to."""
-    unique = frozenset(names)
-    return unique | {of for name in unique if (of := list_of(name)) is not None}
+    return frozenset(one for name in names for one in around_of(name))
 
 
 def renamed(expression: Expr, old: EventName, new: EventName) -> Expr:
@@ -128,13 +137,21 @@ def renamed(expression: Expr, old: EventName, new: EventName) -> Expr:
 
 
 def with_other_names(expression: Expr, names: Mapping[EventName, EventName]) -> Expr:
-    """The expression with other names for some events."""
+    """The expression with other names for some events, and for elements of what has another name.
+
+    >>> from neelc.ir.types import INT
+    >>> last = Attribute(ListElement(Variable("b"), Index("LAST")), "x", INT)
+    >>> print(with_other_names(last, {"b": IterationName("k", "b")}))
+    k[i].b[last].x
+    """
 
     def change(node: Node) -> Node:
         name = name_of(node)
         if name is None:
             return map_children(node, change)
-        return reference_to(names[name]) if name in names else node
+        if name in names:
+            return reference_to(names[name])
+        return node if isinstance(name, str) else map_children(node, change)
 
     changed = change(expression)
     assert isinstance(changed, Expr)
@@ -162,7 +179,7 @@ def looks_back(expression: Expr) -> bool:
     return any(_lag(node) > 0 for node in walk(expression))
 
 
-def lag(expression: Expr, variable: str) -> int:
+def lag(expression: Expr, variable: ListName) -> int:
     """How many elements before `b[i]` of this list a condition looks back: it holds by definition for as many
     of the first ones.
 
@@ -182,16 +199,16 @@ def _lag(node: Node) -> int:
 
 
 @remembered
-def ranges(expression: Expr) -> frozenset[str]:
+def ranges(expression: Expr) -> frozenset[ListName]:
     """The lists whose elements, one by one, a condition is about: those of its `i`."""
     names = (_ranged(node) for node in walk(expression))
     return frozenset(name for name in names if name is not None)
 
 
-def _ranged(node: Node) -> str | None:
+def _ranged(node: Node) -> ListName | None:
     match node:
         case ListElement(base, Index("CURRENT")) | EveryElement(base, Index("CURRENT")):
-            return next((inner.name for inner in walk(base) if isinstance(inner, Variable)), None)
+            return name_of(base)
     return None
 
 
@@ -207,7 +224,7 @@ def ends(bounds: Bounds, is_list: Callable[[EventName], bool]) -> Bounds:
         return tuple(
             end
             for name in names
-            for end in ([ElementName(str(name), place) for place in places] if is_list(name) else [name])
+            for end in ([ElementName(name, place) for place in places] if is_list(name) else [name])
         )
 
     return Bounds(
@@ -223,7 +240,8 @@ def ends(bounds: Bounds, is_list: Callable[[EventName], bool]) -> Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`).
+    """A closure: `body` is a block for one iteration, which binds `names` (`b[i]`; `k[i].a`, `k[i].b`; for
+    lists in an iteration those of their events, `k[i].b[i]`).
     `places` and `lags` are those of other elements that conditions name: 2 for `b[2]` and `b[i-2]`."""
 
     least: int
@@ -267,39 +285,52 @@ class PlacedVariable:
     def types(self) -> tuple[str, ...]:
         """The types of its events."""
         if self.loop is not None:
-            return tuple(item.type for item in self.loop.body.items)
+            return tuple(type for item in self.loop.body.items for type in item.types)
         return (self.type,) if self.type else ()
-
-    @property
-    def list_name(self) -> str:
-        """What a closure calls its list."""
-        assert isinstance(self.variable, str), "there is no closure inside of a closure"
-        return self.variable
 
     @cached_property
     def names(self) -> tuple[EventName, ...]:
         """The variable, and what is bound beside it: the first and the last element of a list."""
         places = () if self.loop is None else self.loop.places
-        return tuple(dict.fromkeys((self.variable, *self.lists, *self._elements(1, -1, *places))))
+        elements = (*self._elements(1, -1, *places), *self.firsts)
+        return tuple(dict.fromkeys((self.variable, *self.lists, *elements)))
 
     @property
     def lists(self) -> tuple[ListName, ...]:
         """The lists that it consists of: `b`, or `k.a` and `k.b`."""
-        return () if self.loop is None else tuple(name.events for name in self.loop.names)
+        names = () if self.loop is None else self.loop.names
+        return tuple(listed_in(name, self.variable) for name in names)
 
     @cached_property
     def earlier(self) -> tuple[EventName, ...]:
         """What an iteration of a list sees of those before it."""
         before = (replace(name, lag=1) for name in self._iteration)
-        return tuple(dict.fromkeys((*self._elements(1, -1), *before)))
+        return tuple(dict.fromkeys((*self._elements(1, -1), *before, *self.firsts)))
+
+    @property
+    def firsts(self) -> tuple[ElementName, ...]:
+        """The first events of the lists in the first iteration: `k[1].b[1]`."""
+        names = () if self.loop is None else self.loop.names
+        return tuple(_first(name, self.variable) for name in names if name.list != self.variable)
 
     def _elements(self, *places: int) -> Iterator[ElementName]:
         return (name.at(place) for name in self._iteration for place in places)
 
     @property
     def _iteration(self) -> tuple[IterationName, ...]:
-        """The iteration as a whole, and the events in it."""
-        return () if self.loop is None else (IterationName(self.list_name), *self.loop.names)
+        """The iteration as a whole, and the events in it that are in no list of their own."""
+        if self.loop is None:
+            return ()
+        own = (name for name in self.loop.names if name.list == self.variable)
+        return (IterationName(self.variable), *own)
+
+
+def _first(name: IterationName, of: ListName) -> ElementName:
+    """The first event of a name in a list that it is inside of."""
+    if name.list == of:
+        return name.at(1)
+    assert isinstance(name.list, IterationName), f"{name} is no event of {of}"
+    return ElementName(_first(name.list, of), 1, name.inner)
 
 
 @dataclass(frozen=True)
@@ -337,7 +368,9 @@ class Block:
     """Variables, relations and checks; built by walking over a pattern once, not changed afterwards.
 
     `must_exist` says whether a solution must exist or must not; None is the match itself. `each` is the
-    closure whose iterations are checked one by one, for a check of an iteration that is made outside of it.
+    closure whose iterations are checked one by one, for a check of an iteration that is made outside of it;
+    of closures inside of closures, all of them, the outermost first. `reach` is that of a gap of a closure,
+    checked in its iterations: from the second one on, if it begins at an element.
     """
 
     must_exist: bool | None = None
@@ -348,11 +381,17 @@ class Block:
     choices: list[BranchChoice] = field(default_factory=list)
     bound: list[SomeBound] = field(default_factory=list)
     checks: list[Block] = field(default_factory=list)
-    each: str | None = None
+    each: tuple[ListName, ...] = ()
+    reach: GapReach | None = None
 
     @property
     def variables(self) -> tuple[EventName, ...]:
         return tuple(dict.fromkeys(item.variable for item in self.items))
+
+    @property
+    def begins_at_element(self) -> bool:
+        """Whether it is a gap behind an element: there is none before the first one."""
+        return self.reach in (GapReach.EACH, GapReach.WITHOUT)
 
     def all_blocks(self) -> Iterator[Block]:
         """This block, and those of its checks and closures."""
@@ -409,6 +448,13 @@ class UnboundedState(UnsupportedQuery):
     is_sentence = True
 
 
+class EndlessOrder(UnsupportedQuery):
+    """A query over a stream without end whose rows would have an order."""
+
+    hint = "leave it out: rows come in the order in which they are sure"
+    is_sentence = True
+
+
 class EndlessGroups(UnsupportedQuery):
     """Rows of a query over a stream without end that more matches could always belong to."""
 
@@ -451,6 +497,20 @@ class TooManyRows(UnsupportedQuery):
         "a shorter window or more conditions would help; most_rows (--most-rows) allows more, if it is meant"
     )
     is_sentence = True
+
+
+class UncountedMatches(UnsupportedQuery):
+    """A limit of matches that was given, for a plan whose matches are rows of a join or of window functions:
+    nothing counts those, task by task. `only`: the kernel, which does, lacks this."""
+
+    is_sentence = True
+
+    def __init__(self, strategy: str, only: str = "") -> None:
+        reason = f"; the kernel, which does, lacks {only}" if only else ""
+        super().__init__(f"the strategy {strategy} does not limit matches{reason}")
+        self.strategy = strategy
+        other = "" if only else "leave out the strategy: the kernel checks the limit; or "
+        self.hint = f"{other}leave out most_matches (--most-matches)"
 
 
 # What is known about the variables of all blocks of a query: the order of steps depends on it.
@@ -499,8 +559,10 @@ class BlockVariables:
         loop = self.closure(variable).loop
         return () if loop is None else loop.names
 
-    def closure(self, variable: EventName) -> PlacedVariable:
-        return next(item for item in self.items[variable] if item.loop is not None)
+    def closure(self, variable: EventName, when: When = ()) -> PlacedVariable:
+        """The closure of a variable: of several branches that have it, that of the one with these choices."""
+        found = (item for item in self.items[variable] if item.loop is not None)
+        return next(item for item in found if not exclude_each_other(item.when, when))
 
     def lists(self, variable: EventName) -> tuple[EventName, ...]:
         """The lists that a variable consists of; of an event, the variable."""
@@ -571,7 +633,7 @@ def block_variables(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> B
     for item in block.all_items():
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
-        next_one = () if item.loop is None else (IterationName(item.list_name, lag=-1),)
+        next_one = () if item.loop is None else (IterationName(item.variable, lag=-1),)
         ends = (name for name in (*item.names, *item.earlier, *next_one) if name != item.variable)
         for name in dict.fromkeys(ends):
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
@@ -582,10 +644,19 @@ def block_variables(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> B
 
 def _type_of(name: EventName, item: PlacedVariable) -> str:
     """The type of an event of a list; none for one that can be of several, and for a list."""
-    if isinstance(name, InnerList):
+    if isinstance(name, InnerList) or item.loop is None:
         return ""
-    body = item.loop.body.items if item.loop is not None else ()
-    return next((one.type for one in body if inner_of(one.variable) == inner_of(name)), "")
+    iteration = iteration_of(name, item.variable)
+    inner = None if iteration is None else iteration.inner
+    body = (one for one in item.loop.body.items if inner_of(one.variable) == inner)
+    types = (one.type if one.loop is None else _type_of(_of_current(name, one), one) for one in body)
+    return next(types, "")
+
+
+def _of_current(name: EventName, inner: PlacedVariable) -> EventName:
+    """The name of the same event in a list of this iteration."""
+    iteration = iteration_of(name, list_of(inner.variable) or inner.variable)
+    return name if iteration is None else in_place_of(name, iteration, inner.variable)
 
 
 def see_each_other(one: PlacedVariable, other: PlacedVariable) -> bool:

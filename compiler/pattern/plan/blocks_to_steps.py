@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull, Variable
+from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull
 from neelc.ir.names import bare
 from neelc.ir.node import walk
+from neelc.ir.patterns import GapReach
 from neelc.pattern.plan.blocks import (
     Block,
     BlockCondition,
     BlockVariables,
     PlacedVariable,
+    UnsupportedQuery,
     implies,
     in_bound,
-    looks_back,
+    lag,
     marks_of,
     own_choices,
     ranges,
+    reference_to,
     renamed,
     see_each_other,
+    with_other_names,
 )
 from neelc.pattern.plan.columns import EventRoles, attribute
 from neelc.pattern.plan.consistency import ConsistencyKind, consistency
@@ -39,6 +43,7 @@ from neelc.pattern.plan.order import (
 )
 from neelc.pattern.plan.pattern_to_blocks import with_picks
 from neelc.pattern.plan.plan import PlanStep
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -46,15 +51,20 @@ from neelc.runtime.program import (
     ElementName,
     EventName,
     IterationName,
+    ListName,
     Present,
     RepeatStep,
     Take,
     When,
     Within,
-    list_of,
+    around_of,
+    iteration_of,
 )
 from neelc.scalar.operators import cast_to, common_of
 from neelc.scalar.type_of import type_of
+
+Closures = tuple[PlacedVariable, ...]
+"""Closures, each inside of the one before."""
 
 # `[id]`: an event that is bound agrees with those that are bound already.
 
@@ -71,6 +81,7 @@ def agreements(
             for other in sorted(bound, key=str)
             if variables.items[other][0].type
             and not variables.is_list(other)
+            and not (isinstance(other, IterationName) and other.lag < 0)
             and any(
                 (number, name) in one.same and see_each_other(item, one) for one in variables.items[other]
             )
@@ -117,7 +128,10 @@ def feasible(
 
 def _is_needed(item: PlacedVariable) -> bool:
     """Whether an event must be there; for a list, one that can be any of its elements."""
-    return item.loop is None or (item.loop.least > 0 and len(item.loop.body.items) == 1)
+    if item.loop is None:
+        return True
+    items = item.loop.body.items
+    return item.loop.least > 0 and len(items) == 1 and items[0].loop is None
 
 
 def _event_of(item: PlacedVariable) -> PlacedVariable:
@@ -132,21 +146,46 @@ def _event_of(item: PlacedVariable) -> PlacedVariable:
 # they grow.
 
 
-def is_settled(check: Block, closure: PlacedVariable, order: StepOrder, around: frozenset[EventName]) -> bool:
+#
+# Of a closure inside of a closure: a check in an iteration of the inner one can be made in an iteration of
+# the outer one, if all it looks for lies between events of that.
+
+
+def is_settled(
+    check: Block, closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: Set[ListName]
+) -> bool:
     """Whether a check of an iteration can be made in it: all it looks for lies between events that are there,
     and can be no event of a list that is put together later."""
-    assert closure.loop is not None
-    body = closure.loop.body
-    inside = {one.variable for one in body.items if one.loop is None and implies(check.when, one.when)}
+    bodies = (closure.loop.body for closure in closures if closure.loop is not None)
+    items = (one for body in bodies for one in body.items)
+    inside = {one.variable for one in items if one.loop is None and implies(check.when, one.when)}
     before = inside | {name for name in around if order.variables.is_sure(name, check.when)}
-    waiting = [
-        one.variable for one in order.block.items if one.loop and one not in order.taken and one != closure
-    ]
+    closure = closures[-1]
+    if check.begins_at_element:
+        before |= {ElementName(closure.variable, place) for place in (1, -1)}
+    if check.reach is not None and (len(closures) > 1 or _looks_beyond(check, closure, order)):
+        return False
     for item in check.all_items():
         is_between = item.between or (inside & set(item.before) and before & set(item.after))
-        if not is_between or any(_can_be_in(item, name, order) for name in waiting):
+        is_early = any(name in waiting for name in item.after)
+        if not is_between or is_early or any(_can_be_in(item, name, order) for name in waiting):
             return False
     return True
+
+
+def _looks_beyond(check: Block, closure: PlacedVariable, order: StepOrder) -> bool:
+    """Whether a gap asks for more of its list than the element before it and the first one; or could find an
+    element of it, which is none."""
+    of = closure.variable
+    names = [name for condition in check.all_conditions() for name in condition.names]
+    inside = [one for name in names if (one := iteration_of(name, of)) is not None]
+    if any(isinstance(one, IterationName) and one.lag > 1 for one in inside):
+        raise UnsupportedQuery(f"EACH NEXT with a condition on elements further back than `{of}[i-1]`")
+    if of in names or not all(map(_is_seen_in_iteration, inside)):
+        return True
+    is_wide = check.reach in (GapReach.UNTIL, GapReach.WITHOUT)
+    items = check.all_items() if is_wide else ()
+    return any(order.variables.can_be_one_event(item, closure.variable) for item in items)
 
 
 def _can_be_in(item: PlacedVariable, name: EventName, order: StepOrder) -> bool:
@@ -155,17 +194,19 @@ def _can_be_in(item: PlacedVariable, name: EventName, order: StepOrder) -> bool:
 
 
 def late_check(
-    check: Block, closure: PlacedVariable, order: StepOrder, find: Callable[[StepOrder], list[PlanStep]]
-) -> EachElement[Expr]:
-    """The step that makes a check for each iteration of a list that is complete."""
-    assert closure.loop is not None
-    whens = (check.when, *(one.when for inner in check.all_blocks() for one in inner.items))
-    marks = marks_of(closure, iter(whens))
-    own = own_choices(closure, check.when)
-    names = (IterationName(closure.list_name, lag=lag) for lag in (1, -1))
-    around = order.around | order.own | {*closure.loop.names, *names}
-    iterating = order.iterating | {closure.list_name}
-    made = _of_complete_list(check, closure)
+    check: Block, closures: Closures, order: StepOrder, find: Callable[[StepOrder], list[PlanStep]]
+) -> PlanStep:
+    """The step that makes a check for each iteration of a list that is complete; of closures inside of
+    closures, the outermost first, for each iteration of the innermost."""
+    around, made = order.around | order.own, check
+    for closure in closures:
+        names = (IterationName(closure.variable, lag=lag) for lag in (1, -1))
+        bound = (
+            () if closure.loop is None else (name for one in closure.loop.body.items for name in one.names)
+        )
+        around |= {*bound, *names}
+        made = _of_complete_list(made, closure)
+    iterating = order.iterating | {closure.variable for closure in closures}
     pairs = zip(check.all_items(), made.all_items(), strict=True)
     of = {**order.roles.of, **{new: order.roles.of[old] for old, new in pairs if old.loop is None}}
     roles = replace(order.roles, of=of)
@@ -175,8 +216,16 @@ def late_check(
         for step in with_picks(find(inner))
     )
     kind = Present if check.must_exist else Absent
-    made_check = kind(steps, own, check.part)
-    return EachElement(closure.list_name, closure.loop.names, (made_check,), 0, closure.when, marks)
+    step: PlanStep = kind(steps, own_choices(closures[-1], check.when), check.part)
+    whens = (check.when, *(one.when for block in check.all_blocks() for one in block.items))
+    whens = (*whens, *(closure.when for closure in closures))
+    for place, closure in reversed([*enumerate(closures)]):
+        assert closure.loop is not None, "a closure"
+        when = own_choices(closures[place - 1], closure.when) if place else closure.when
+        marks = marks_of(closure, iter(whens))
+        skipped = 1 if check.begins_at_element and closure is closures[-1] else 0
+        step = EachElement(closure.variable, closure.loop.names, (step,), skipped, when, marks)
+    return step
 
 
 def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
@@ -193,19 +242,19 @@ def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:
 def _bounded(item: PlacedVariable, closure: PlacedVariable) -> PlacedVariable:
     """While a list grows, its last element is the one before, and of a window around it the first element
     and the iteration are known."""
-    previous, following = (IterationName(closure.list_name, lag=lag) for lag in (1, -1))
-    last = ElementName(closure.list_name, -1)
+    previous, following = (IterationName(closure.variable, lag=lag) for lag in (1, -1))
+    last = ElementName(closure.variable, -1)
     after = tuple(previous if name == last else name for name in item.after)
     within = tuple(_around_all(window, closure) for window in item.within)
     return replace(item, after=after, before=(*item.before, following), within=within)
 
 
 def _around_all(window: Within, closure: PlacedVariable) -> Within:
-    first = ElementName(closure.list_name, 1)
-    names = () if closure.loop is None else closure.loop.names
+    first = ElementName(closure.variable, 1)
+    bound = () if closure.loop is None else closure.loop.body.variables
     if first not in window.events:
         return window
-    others = (name for name in window.events if name not in (first, *names))
+    others = (name for name in window.events if name not in (first, *bound))
     return replace(window, events=(*others, closure.variable))
 
 
@@ -220,24 +269,31 @@ def repeat_step(
     loop = item.loop
     assert loop is not None, "a closure"
     around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
-    now = [one for one in loop.body.conditions if _is_early(one, item, loop.body, around)]
-    order.late += [one for one in loop.body.conditions if one not in now]
-    late = [check for check in loop.body.checks if not is_settled(check, item, order, around)]
-    order.checks += [(check, late_check(check, item, order, find)) for check in late]
-    following = [one for one in now if not _is_of_first(one, item.list_name)]
-    first = [_of_first(one, item.list_name) for one in now if not looks_back(one.expression)]
+    others = (one for one in order.block.items if one.loop and one not in order.taken and one != item)
+    waiting = order.waiting | {one.variable for one in others}
+    now = _now((item,), order, around, waiting)
+    order.late += now.late
+    order.checks += [(check, late_check(check, each, order, find)) for check, each in now.late_checks]
+    conditions = now.body.conditions
+    following = [one for one in conditions if not _is_of_first(one, item.variable)]
+    first = [_of_first(one, item.variable) for one in conditions if not lag(one.expression, item.variable)]
 
-    def steps(conditions: list[BlockCondition]) -> tuple[PlanStep, ...]:
-        checks = [check for check in loop.body.checks if check not in late]
-        body = replace(loop.body, conditions=conditions, checks=checks)
-        iterating = order.iterating | {item.list_name}
-        iteration = StepOrder(body, order.variables, order.roles, around, order.chosen, iterating=iterating)
+    def steps(conditions: list[BlockCondition], is_first: bool) -> tuple[PlanStep, ...]:
+        checks = [one for one in now.body.checks if _concerns(one, is_first)]
+        body = replace(now.body, conditions=conditions, checks=checks)
+        iterating = order.iterating | {item.variable}
+        iteration = StepOrder(
+            body, order.variables, order.roles, around, order.chosen, iterating=iterating, waiting=waiting
+        )
         return tuple(under(step, item.when) for step in find(iteration))
 
-    bodies = steps(first), steps(following)
-    early = tuple(_early(order, item)) if {*first} <= {*following} and len(loop.names) == 1 else ()
+    bodies = steps(first, True), steps(following, False)
+    of_events = loop.names == (IterationName(item.variable, loop.names[0].inner),)
+    # A check before an event asks more of it as the first element than as a later one.
+    is_alike = {*first} <= {*following} and not now.body.checks
+    early = tuple(_early(order, item)) if is_alike and of_events else ()
     return RepeatStep(
-        item.list_name,
+        item.variable,
         loop.names,
         *bodies,
         loop.least,
@@ -249,30 +305,68 @@ def repeat_step(
     )
 
 
+def _concerns(check: Block, is_first: bool) -> bool:
+    """Whether a check of an iteration is one of the first, or of those after it."""
+    return not check.begins_at_element if is_first else check.reach != GapReach.FIRST
+
+
+@dataclass(frozen=True)
+class IterationBody:
+    """The block of an iteration with what can be checked in it, and what waits until the list is complete:
+    conditions, and checks with the closures whose iterations they are for."""
+
+    body: Block
+    late: tuple[BlockCondition, ...]
+    late_checks: tuple[tuple[Block, Closures], ...]
+
+
+def _now(
+    closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: frozenset[ListName]
+) -> IterationBody:
+    """What can be checked in an iteration of the first of some closures, each inside of the one before: of
+    the iterations of the last of them, and of those inside of that."""
+    loop, outer = closures[-1].loop, closures[0]
+    assert loop is not None, "a closure"
+    body = loop.body
+    late = [one for one in body.conditions if not _is_early(one, outer, around)]
+    checks = [check for check in body.checks if not is_settled(check, closures, order, around, waiting)]
+    late_checks = [(check, (*closures, *_closures_of(check, order))) for check in checks]
+    items: list[PlacedVariable] = []
+    for item in body.items:
+        if item.loop is not None:
+            inner = _now((*closures, item), order, around, waiting)
+            item = replace(item, loop=replace(item.loop, body=inner.body))
+            late, late_checks = [*late, *inner.late], [*late_checks, *inner.late_checks]
+        items.append(item)
+    conditions = [one for one in body.conditions if one not in late]
+    kept = [check for check in body.checks if check not in checks]
+    return IterationBody(
+        replace(body, items=items, conditions=conditions, checks=kept), tuple(late), tuple(late_checks)
+    )
+
+
 def under(step: PlanStep, when: When) -> PlanStep:
     """The step for rows that all have made these choices."""
     return replace(step, when=tuple(choice for choice in step.when if choice not in when))
 
 
-def _is_early(
-    condition: BlockCondition, item: PlacedVariable, body: Block, around: frozenset[EventName]
-) -> bool:
+def _is_early(condition: BlockCondition, item: PlacedVariable, around: frozenset[EventName]) -> bool:
     """Whether a condition can be checked in an iteration. The last element and the whole list are not known
     then; nor are lists that are built later."""
-    variable = item.list_name
-    if any(node == EveryElement(Variable(variable)) for node in walk(condition.expression)):
+    every = EveryElement(reference_to(item.variable))
+    if any(node == every for node in walk(condition.expression)):
         return False
-    visible = around | {name for one in body.items for name in one.names}
-    for name in condition.names - {variable}:
-        if list_of(name) == variable:
-            if not _is_seen_in_iteration(name):
+    for name in condition.names - {item.variable}:
+        iteration = iteration_of(name, item.variable)
+        if iteration is not None:
+            if not _is_seen_in_iteration(iteration):
                 return False
-        elif name not in visible and not (isinstance(name, IterationName) and name.list in visible):
+        elif around.isdisjoint(around_of(name)):
             return False
     return True
 
 
-def _is_seen_in_iteration(name: EventName) -> bool:
+def _is_seen_in_iteration(name: ElementName | IterationName) -> bool:
     """Whether an element of a list that still grows is known: this one, the one before, the first."""
     return (isinstance(name, ElementName) and name.place == 1) or (
         isinstance(name, IterationName) and name.lag in (0, 1)
@@ -284,23 +378,34 @@ def _early(order: StepOrder, item: PlacedVariable) -> Iterator[Expr]:
     bound = order.bound(item.when) | {item.variable}
     for condition in open_conditions(order):
         fits = item.variable in condition.names <= bound and set(condition.when) == set(item.when)
-        kind = consistency(condition.expression).kind if fits else None
+        kind = consistency(_without_iterations(condition, order)).kind if fits else None
         if kind in (ConsistencyKind.FALSE, ConsistencyKind.BOTH):
             yield condition.expression
 
 
-def _is_of_first(condition: BlockCondition, variable: str) -> bool:
+def _without_iterations(condition: BlockCondition, order: StepOrder) -> Expr:
+    """The condition with plain names for what the iterations around it have bound."""
+    names: dict[EventName, EventName] = {
+        one: str(one)
+        for name in condition.names
+        for one in around_of(name)
+        if isinstance(one, IterationName) and one.list in order.iterating
+    }
+    return with_other_names(condition.expression, names) if names else condition.expression
+
+
+def _is_of_first(condition: BlockCondition, variable: ListName) -> bool:
     """Whether a condition names the first element, and no other one by one."""
     return bool(_firsts(condition, variable)) and variable not in ranges(condition.expression)
 
 
-def _firsts(condition: BlockCondition, variable: str) -> list[ElementName]:
-    """The names of the first element, or of events in it, that a condition has."""
-    elements = (name for name in condition.names if isinstance(name, ElementName))
-    return [name for name in elements if name.list == variable and name.place == 1]
+def _firsts(condition: BlockCondition, variable: ListName) -> list[ElementName]:
+    """The names of the first element, or of what is in it, that a condition has."""
+    iterations = (iteration_of(name, variable) for name in condition.names)
+    return [name for name in iterations if isinstance(name, ElementName) and name.place == 1]
 
 
-def _of_first(condition: BlockCondition, variable: str) -> BlockCondition:
+def _of_first(condition: BlockCondition, variable: ListName) -> BlockCondition:
     """The form of a condition for the first iteration."""
     expression = condition.expression
     for name in _firsts(condition, variable):
@@ -351,7 +456,7 @@ def _steps(order: StepOrder) -> list[PlanStep]:
 
 def _events(order: StepOrder, variables: tuple[EventName, ...]) -> tuple[EventName, ...]:
     """An event for each variable; a list that is not empty has a first one."""
-    return tuple(ElementName(str(name), 1) if order.variables.is_list(name) else name for name in variables)
+    return tuple(ElementName(name, 1) if order.variables.is_list(name) else name for name in variables)
 
 
 def _first_of(items: list[PlacedVariable], first: tuple[EventName, ...]) -> list[PlacedVariable]:
@@ -373,7 +478,9 @@ def _first_of(items: list[PlacedVariable], first: tuple[EventName, ...]) -> list
 
 def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:
     """The order of the text, but a part that must lie around other events comes after them: their bounds do
-    not name it. Lists come last (SASE++'s postponing): none is built for a match that cannot be completed."""
+    not name it. Lists come last (SASE++'s postponing): none is built for a match that cannot be completed.
+    Where an element decides which one is next, there are few lists, and the last element can decide what
+    comes after the list."""
     left = Counter(item.variable for item in items)
     waits_for = [{name for name in _looked_at(item) if name in left} for item in items]
     waiting: dict[EventName, list[int]] = {}
@@ -396,7 +503,14 @@ def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariab
 
 
 def _rank(items: list[PlacedVariable], place: int, postpones: bool) -> tuple[bool, int]:
-    return postpones and items[place].loop is not None, place
+    return postpones and _is_postponed(items[place], items), place
+
+
+def _is_postponed(item: PlacedVariable, items: list[PlacedVariable]) -> bool:
+    """Whether a list comes last: not a chain, unless another list that comes last lies before it."""
+    if item.loop is None or not any(check.reach == GapReach.EACH for check in item.loop.body.checks):
+        return item.loop is not None
+    return any(_is_postponed(one, items) for one in items if one.variable in item.after)
 
 
 def _looked_at(item: PlacedVariable) -> Iterator[EventName]:
@@ -415,9 +529,14 @@ def _take(order: StepOrder, item: PlacedVariable) -> Take[Expr]:
 
 
 def _check(order: StepOrder, check: Block) -> PlanStep:
-    if check.each is None:
+    if not check.each:
         return check_step(order, check)
-    return late_check(check, order.variables.closure(check.each), order, _steps)
+    return late_check(check, _closures_of(check, order), order, _steps)
+
+
+def _closures_of(check: Block, order: StepOrder) -> Closures:
+    """The closures whose iterations a check is for."""
+    return tuple(order.variables.closure(name, check.when) for name in check.each)
 
 
 def check_step(order: StepOrder, check: Block) -> Absent[Expr] | Present[Expr]:

@@ -6,10 +6,11 @@ have equal steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from typing import TypeVar, cast
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Choose,
     Constant,
@@ -89,10 +90,10 @@ def _renamed(value: object, variables: Names, roles: Names, columns: Names) -> o
         case tuple():
             return tuple(_renamed(one, variables, roles, columns) for one in value)
         case InnerList():
-            return InnerList(variables(value.list), variables(value.inner))
+            return InnerList(renamed(value.list, variables, roles, columns), variables(value.inner))
         case ElementName() | IterationName():
             inner = None if value.inner is None else variables(value.inner)
-            return replace(value, list=variables(value.list), inner=inner)
+            return replace(value, list=renamed(value.list, variables, roles, columns), inner=inner)
         case VariableOutput():
             return replace(
                 value,
@@ -176,7 +177,7 @@ def _kept_names(step: KernelStep) -> Iterator[str]:
         case Choose(mark):
             yield mark
         case RepeatStep(variable, iteration):
-            yield variable
+            yield from _parts(variable)
             for name in iteration:
                 yield from _parts(name)
             yield from (fold.name for fold in (*step.running, *step.final))
@@ -185,7 +186,7 @@ def _kept_names(step: KernelStep) -> Iterator[str]:
             yield from (name for state in states for name in _parts(state.variable))
             yield from (name for move in moves for name in _parts(move.take.variable))
             for closure in closures:
-                yield closure.variable
+                yield from _parts(closure.variable)
                 yield from (name for one in closure.names for name in _parts(one))
             yield from (fold.name for fold in (*step.running, *step.final))
             yield from (mark for mark, _ in step.marks)
@@ -194,7 +195,7 @@ def _kept_names(step: KernelStep) -> Iterator[str]:
 def _parts(name: EventName) -> Iterator[str]:
     match name:
         case ElementName() | IterationName() | InnerList():
-            yield name.list
+            yield from _parts(name.list)
             yield from () if name.inner is None else (name.inner,)
         case str() if not name.startswith("#"):
             yield name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.ir.algebra import Algebra
 from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, IsNull, Literal
@@ -28,7 +28,8 @@ from neelc.pattern.plan.blocks import (
     renamed,
 )
 from neelc.pattern.plan.plan import Role
-from neelc.runtime.program import EventName, base_of, inner_of
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.program import EventName, variable_of
 from neelc.scalar.type_of import type_of
 
 # Roles: which events can stand for a variable, by conditions on one event alone.
@@ -123,7 +124,7 @@ def _sides(expression: Expr, keys: tuple[Key, ...]) -> tuple[Expr, ...]:
 def _term(key: Key, name: EventName) -> Expr | None:
     """What gives the key of a variable's event. The key of a list is that of each of its events."""
     terms = dict(key.terms)
-    own = inner_of(name) or base_of(name)
+    own = variable_of(name)
     return renamed(terms[own], own, name) if own in terms else None
 
 
@@ -149,8 +150,19 @@ RESERVED = (
 )
 """Names that relations of events have for columns of their own."""
 
-NUMBERED = re.compile(r"(events|near|roles|shape)_[0-9]+\Z", re.IGNORECASE)
+NUMBERED = re.compile(r"(events|near|roles|shape|order)_[0-9]+\Z", re.IGNORECASE)
 """More of them."""
+
+
+def order_names(query: Match) -> tuple[str, ...]:
+    """The columns that order events of the same time: THEN BY.
+
+    >>> from pattern_examples import query
+    >>> order_names(query("SEQ(A a, B b)"))
+    ()
+    """
+    return tuple(f"order_{number}" for number, _ in enumerate(query.order_types, 1))
+
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """Names that need no quotes in any generated text."""
@@ -227,6 +239,10 @@ def wish(expression: Expr, form: str) -> str:
 
 LONGEST = 2**61
 """Windows that are longer than all times: adding them to a time does not overflow."""
+
+ENDLESS = LONGEST - 2**56
+"""The end of events that last for ever. Kernels take times that are less than LONGEST apart, so there is room
+for times before 1970: in microseconds, for two thousand years."""
 
 
 def unit_of(query: Match, results: Mapping[str, str] | None = None) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, Flag, auto
 
 from neelc.ir import expressions as e
@@ -28,6 +28,7 @@ from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import inner_parts
 from neelc.ir.types import BIGINT, DOUBLE, FLOAT, INT, SMALLINT, TINYINT, DataType, Decimal
 from neelc.pattern.analysis.regions import place_of
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.type_of import type_of
 
 # The parts of a Kleene closure that a condition names: they decide when a kernel can check it.

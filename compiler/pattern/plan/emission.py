@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir.expressions import (
     Aggregate,
@@ -20,6 +20,7 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import (
     And,
     AndNeg,
+    ClosureGap,
     Event,
     Exists,
     Not,
@@ -33,7 +34,7 @@ from neelc.ir.patterns import (
     targets,
 )
 from neelc.ir.program import Match
-from neelc.ir.script import SelectionStrategy
+from neelc.ir.script import KeptMatches, SelectionStrategy
 from neelc.ir.types import DATE
 from neelc.pattern.plan.blocks import (
     EndlessGroups,
@@ -53,10 +54,11 @@ from neelc.pattern.plan.columns import (
 )
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, is_start
-from neelc.pattern.plan.plan import types_of_variables
+from neelc.pattern.plan.plan import VariableTypes, types_of_variables
 from neelc.pattern.plan.plan_to_program import may_be_absent
 from neelc.pattern.plan.time_groups import EXACT, last_time
 from neelc.runtime.kernels.counting.chain import CountingProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     END,
     MATCH_END,
@@ -121,8 +123,12 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
     """
     query, program = planned.query, planned.program
     emission = emission_of(query, program)
-    is_one = _is_one_event(query.pattern) and emission.is_immediate and not emission.compared
+    is_immediate = emission.is_immediate and not emission.compared
+    is_one = _is_one_event(query.pattern) and (is_immediate or query.kept is not None)
     window, events = _extent(planned, is_one)
+    if query.kept is not None:
+        _refuse_kept(planned, query.kept, window)
+        return StreamedPattern(program, emission, window)
     if query.collapsed and not _has_single_event(query.pattern):
         refusal = EndlessGroups(
             "a row of RETURN COLLAPSED would never be complete: the pattern has no single event, so all "
@@ -132,6 +138,25 @@ def streamed_pattern(planned: KernelPlan) -> StreamedPattern:
         raise refusal
     distinct = match_grouping(planned) if query.distinct else None
     return StreamedPattern(program, emission, window, events, distinct, is_one and not query.distinct)
+
+
+def _refuse_kept(planned: KernelPlan, kept: KeptMatches, window: int | None) -> None:
+    """Refuse what cannot be chosen among matches of a stream."""
+    query, where = planned.query, "over a stream without end"
+    if query.distinct or query.aggregated:
+        what = "aggregates over matches" if query.aggregated else "RETURN DISTINCT"
+        raise UnsupportedQuery(f"{kept} with {what} {where}", kept.span)
+    if window is None:
+        what = "a window of EVENTS" if query.within is not None else "events that last, without WITHIN,"
+        raise UnsupportedQuery(f"{kept} with {what} {where}", kept.span)
+    absent = frozenset(may_be_absent(planned.plan.steps))
+    if kept.one_per and absent.issuperset(kept.one_per):
+        refusal = EndlessGroups(
+            f"ONE MATCH PER {', '.join(kept.one_per)} would have to remember forever that a match without "
+            "these events has been kept"
+        )
+        refusal.hint = "name a variable that every match has as well"
+        raise refusal
 
 
 def streamed_distinct(planned: KernelPlan) -> StreamedGroups:
@@ -147,6 +172,8 @@ def streamed_groups(planned: KernelPlan) -> StreamedGroups:
     that enumerates matches; raises `UnboundedState`, and `EndlessGroups` if groups are never complete."""
     query = planned.query
     width, _ = _width(query, planned.plan.unit)
+    if query.kept is not None:
+        _refuse_kept(planned, query.kept, width)
     expressions = (*(output.expression for output in query.outputs), *planned.residual)
     if called := [node for one in expressions for node in walk(one) if _is_registered(node)]:
         raise UncallableFunction(
@@ -174,8 +201,11 @@ def streamed_imprecise(planned: KernelPlan) -> StreamedImprecise:
     query, program = planned.query, planned.program
     assert isinstance(program, ImpreciseProgram)
     width, counted = _width(query, planned.plan.unit)
-    if counted or query.aggregated or query.distinct:
-        what = "a window of EVENTS" if counted else "RETURN DISTINCT or aggregates over matches"
+    if program.shapes:
+        raise UnsupportedQuery("WEIGHT or DISTRIBUTION of imprecise times over a stream without end")
+    if counted or program.counted or query.aggregated or query.distinct or query.collapsed:
+        what = "RETURN DISTINCT, COLLAPSED or aggregates over matches"
+        what = "a window of EVENTS" if counted or program.counted else what
         raise UnsupportedQuery(f"{what} with imprecise times over a stream without end")
     return StreamedImprecise(program, width)
 
@@ -298,7 +328,7 @@ def with_group_columns(planned: KernelPlan) -> KernelPlan:
     query = planned.query
     if not (query.aggregated or query.distinct):
         return planned
-    types = {**types_of_variables(planned.plan), EVENT: _all_types(planned)}
+    types = VariableTypes({**types_of_variables(planned.plan).by_variable, EVENT: _all_types(planned)})
     columns = EventColumns(
         types,
         {(column.expression, column.form): column for column in planned.columns},
@@ -443,12 +473,12 @@ def emission_of(query: Match, program: PatternProgram) -> Emission:
     >>> emission("OR(SEQ(A a, !B b), C c) WITHIN 9").scopes
     (ScopeEnd(events=(), otherwise='window', taken='a'),)
     """
-    if query.partial is not None:
+    if query.partial is not None or query.kept is not None:
         return Emission(window=True)
     bound = {name for output in program.outputs for name, _ in output.bound}
     scopes = {_known(scope, bound) for scope in _scopes(query.pattern, WITH_WINDOW, bound)}
     exists = any(isinstance(part, Exists) for part in all_parts(query.pattern))
-    negative = any(isinstance(part, Not) for part in all_parts(query.pattern))
+    negative = any(isinstance(part, Not | ClosureGap) for part in all_parts(query.pattern))
     window = (
         WITH_WINDOW in scopes or (exists and negative) or (query.collapsed and _has_open_list(query.pattern))
     )
@@ -497,6 +527,8 @@ def _scopes(part: Pattern, after: ScopeEnd, bound: Collection[EventName]) -> Ite
             # In an iteration, the next one may come first, or the names are not those of the match.
             for scope in _scopes(inner, after, bound):
                 yield replace(after, events=(), otherwise=WINDOW if scope.otherwise == WINDOW else END)
+            if part.gaps:  # each ends at an element
+                yield replace(after, events=(), otherwise=END)
         case Optional(inner):
             yield from _of_branch(inner, after, bound)
         case Exists(_, inner):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Variable, WholeEvent, names_in
@@ -11,16 +11,25 @@ from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, children, remembered
 from neelc.ir.patterns import Event, Pattern, Repeat, all_parts, targets
 from neelc.ir.program import Match, Stream
-from neelc.ir.script import SelectionStrategy
-from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, DataType, Struct, StructField
+from neelc.ir.script import SelectionStrategy, SkipPlace
+from neelc.ir.types import DATE, DOUBLE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, Array, DataType, Struct, StructField
 from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
-from neelc.pattern.plan.columns import EVENT, PLAIN_NAME, EventColumn, EventColumns, plain_columns
-from neelc.pattern.plan.match_to_plan import match_to_plan
+from neelc.pattern.plan.columns import (
+    EVENT,
+    PLAIN_NAME,
+    EventColumn,
+    EventColumns,
+    order_names,
+    plain_columns,
+    width_of,
+)
+from neelc.pattern.plan.match_to_plan import match_to_plan, one_is_enough
 from neelc.pattern.plan.pattern_to_blocks import with_later_uses
 from neelc.pattern.plan.plan import Plan, types_of_variables
 from neelc.pattern.plan.plan_to_program import plan_to_steps
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ANY,
     EARLIEST,
@@ -28,18 +37,25 @@ from neelc.runtime.program import (
     Bounds,
     EventName,
     FurthestMatch,
-    InnerList,
+    IterationName,
     KernelStep,
     MatchLevel,
+    MatchSelection,
     PatternProgram,
     Rename,
+    RepeatStep,
+    SkipTarget,
     Take,
     Value,
     VariableOutput,
     When,
+    is_composite,
     lists_bound,
+    names_of_value,
     takes,
+    with_other_variable,
 )
+from neelc.runtime.program import variable_of as variable_of_name
 from neelc.scalar.type_of import DATETIMES, type_of
 from neelc.syntax.print_patterns import as_written
 
@@ -89,23 +105,28 @@ def outputs_of(
                 name = START
             else:
                 name = columns.column(reference, variable).name
-            for one in bodies.get(variable, (variable,)):  # an iteration without fields would be lost
+            for one in _events_of(variable, bodies):  # an iteration without fields would be lost
                 fields.setdefault(one, {})[name] = name
-    lists = {repeat.variable for repeat in lists_bound(plan.steps)}
-    names = struct_names(plan.variables)
+    lists = {variable_of_name(repeat.variable) for repeat in lists_bound(plan.steps)}
+
+    def outputs(variables: tuple[str, ...]) -> tuple[VariableOutput, ...]:
+        names = struct_names(variables)
+        return tuple(output(variable, names[variable]) for variable in variables)
 
     def output(variable: str, name: str) -> VariableOutput:
-        own = tuple(fields.get(variable, {}).items())
-        return VariableOutput(variable, name if own else "", own)
+        own, inner = tuple(fields.get(variable, {}).items()), outputs(bodies.get(variable, ()))
+        used = own or any(part.name for part in inner)
+        return VariableOutput(variable, name if used else "", own, variable in lists, inner)
 
-    outputs = []
-    for name in plan.variables:
-        inner = struct_names(bodies.get(name, ()))
-        parts = tuple(output(one, inner[one]) for one in inner)
-        whole = replace(output(name, names[name]), listed=name in lists)
-        used = any(part.name for part in parts)
-        outputs.append(replace(whole, name=names[name], inner=parts) if used else replace(whole, inner=parts))
-    return tuple(outputs)
+    return outputs(plan.variables)
+
+
+def _events_of(variable: str, bodies: Bodies) -> Iterator[str]:
+    """The variables of the events that a variable consists of: it, or those of an iteration."""
+    if variable in bodies:
+        yield from (event for inner in bodies[variable] for event in _events_of(inner, bodies))
+    else:
+        yield variable
 
 
 SPECIAL_WORDS = frozenset(
@@ -181,16 +202,21 @@ def references(node: Node, bodies: Bodies) -> Iterator[tuple[str, Attribute | Ev
 def _references_of_whole(
     variable: str, fields: tuple[StructField, ...], bodies: Bodies
 ) -> Iterator[tuple[str, Attribute | EventTime | None]]:
+    """The fields of an iteration are the variables of the closure's body, as it was written. One that a
+    rewriting has taken from the body is NULL in every iteration, so nothing is read for it: be it an event or
+    a list."""
     for field in fields:
-        if variable in bodies and isinstance(field.type, Struct):
+        if variable in bodies:
+            type = field.type.element if isinstance(field.type, Array) else field.type
+            assert isinstance(type, Struct), "an event, an iteration, or a list of them"
             for inner in (name for name in bodies[variable] if bare(name) == bare(field.name)):
-                yield from _references_of_whole(inner, field.type.fields, bodies)
+                yield from _references_of_whole(inner, type.fields, bodies)
         else:
             yield variable, Attribute(Variable(variable), field.name, field.type)
 
 
-# WITH PARTIAL MATCHES keeps of each start the match that ends first, then the one whose events come first.
-# Often no other needs to be found.
+# WITH PARTIAL MATCHES keeps of each start the match that ends first, then the one whose events come first; so
+# does AFTER MATCH SKIP, of those that start at a time. Often no other needs to be found.
 #
 # If nothing later looks at an event but to start after its end, the earliest that fits leaves the most
 # room, and a match with it is preferred to the same match with any other. Two of the same time are
@@ -198,19 +224,20 @@ def _references_of_whole(
 
 
 def with_earliest(plan: Plan, query: Match) -> Plan:
-    """The plan of a query with partial matches, each step taking no more events than can be preferred.
+    """The plan of a query that keeps one match of each start, each step taking no more events than can be
+    preferred.
 
-    >>> from neelc.pattern.plan.match_to_plan import match_to_plan
+    >>> from neelc.pattern.plan.match_to_plan import match_to_plan, one_is_enough
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b, C c) WHERE a.x < c.x WITH PARTIAL MATCHES RETURN a.x, b.ts AS b, c.n")
     >>> plan = with_earliest(match_to_plan(match, (), "MILLISECOND"), match)
     >>> [step.variable for step in plan.steps if isinstance(step, Take) and step.pick == EARLIEST]
     ['b_2', 'b_3']
     """
-    if query.partial is None or plan.lasting:
+    started = _started_by(plan, query)
+    if not started or plan.lasting:
         return plan
-    fixed = {name for level in query.partial.levels for name in (level.start, *level.hints)}
-    fixed |= set(_distinguished(plan, query))
+    fixed = {*started, *_distinguished(plan, query)}
     steps = tuple(
         replace(step, pick=EARLIEST)
         if isinstance(step, Take)
@@ -218,6 +245,53 @@ def with_earliest(plan: Plan, query: Match) -> Plan:
         and later[step.variable] <= {"after"}  # all that comes later only has to start after the event
         else step
         for step, later in with_later_uses(plan.steps)
+    )
+    return replace(plan, steps=steps)
+
+
+def _started_by(plan: Plan, query: Match) -> frozenset[EventName]:
+    """The variables of one of which every match has the first event, if only one match of each such event
+    can count; else none."""
+    if query.partial is not None:
+        levels = query.partial.levels
+        return frozenset(name for level in levels for name in (level.start, *level.hints))
+    if query.kept is not None and query.kept.skip is not None and not query.kept.one_per:
+        return frozenset() if plan.leader is None else frozenset([plan.leader])
+    return frozenset()
+
+
+def with_shortest(plan: Plan, query: Match) -> Plan:
+    """The plan of a query that keeps the first of the matches with the same start, or with the same events
+    for some variables, where it needs no lists of several elements.
+
+    >>> from neelc.pattern.plan.match_to_plan import match_to_plan, one_is_enough
+    >>> from pattern_examples import query
+    >>> def most(text):
+    ...     match = query(text)
+    ...     plan = with_shortest(match_to_plan(match, (), "MILLISECOND"), match)
+    ...     return [step.most for step in plan.steps if isinstance(step, RepeatStep)]
+    >>> most("SEQ(A a, B+ b[], C c) AFTER MATCH SKIP PAST LAST EVENT")
+    [1]
+    >>> most("SEQ(A a, B+ b[], C c) WHERE count(b[]) > 1 AFTER MATCH SKIP PAST LAST EVENT")
+    [None]
+    >>> most("SEQ(A a, B+ b[], C c) ONE MATCH PER b"), most("SEQ(A a, B+ b[]) SUPPRESS 9")
+    ([None], [None])
+
+    Proof. If the first element of a list is a list by itself, the match with that has the same start, and the
+    same events for all other variables. It ends no later, and its list begins the other one, so it comes
+    before it. Which of the ends of one start SUPPRESS needs depends on the others, so it needs all of them.
+    """
+    kept = query.kept
+    if kept is None or not (kept.one_per or kept.skip):
+        return plan
+    steps = tuple(
+        replace(step, most=1)
+        if isinstance(step, RepeatStep)
+        and not is_composite(step.names, step.variable)
+        and step.variable not in kept.one_per
+        and one_is_enough(step, plan.steps)
+        else step
+        for step in plan.steps
     )
     return replace(plan, steps=steps)
 
@@ -250,6 +324,42 @@ compared=(('b_2', ('x',)),))
     return FurthestMatch(levels, tuple(_compared(outputs)))
 
 
+_SKIPS = {
+    SkipPlace.PAST_LAST: SkipTarget.END,
+    SkipPlace.NEXT: SkipTarget.START,
+    SkipPlace.FIRST: SkipTarget.FIRST_OF,
+    SkipPlace.LAST: SkipTarget.LAST_OF,
+}
+
+
+def kept_of(
+    query: Match, keys: Sequence[Key], unit: str, outputs: Sequence[VariableOutput]
+) -> MatchSelection | None:
+    """Which matches of a key are kept; raises `UnsupportedQuery` if events are not partitioned as matches.
+
+    >>> from pattern_examples import query
+    >>> match = query("SEQ(A a, B b) AFTER MATCH SKIP TO b SUPPRESS 2 SECONDS RETURN a.x")
+    >>> kept_of(match, (), "MILLISECOND", ())
+    MatchSelection(order=('a', 'b'), one_per=(), skip=<SkipTarget.LAST_OF: 'LAST'>, variable='b', \
+suppress=2000, compared=())
+    """
+    kept = query.kept
+    if kept is None:
+        return None
+    if {key.name for key in keys} != set(map(bare, kept.partition)):
+        by = ", ".join(kept.partition)
+        raise UnsupportedQuery(f"{kept} for each {by}, by which the events cannot be kept apart")
+    skip = kept.skip
+    return MatchSelection(
+        kept.order,
+        kept.one_per,
+        None if skip is None else _SKIPS[skip.place],
+        None if skip is None else skip.variable,
+        None if kept.suppress is None else width_of(kept.suppress, unit)[0],
+        tuple(_compared(outputs)),
+    )
+
+
 def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[EventName, tuple[str, ...]]]:
     """The columns of each variable. That of its start is left out: it is the same as its time."""
     for output in outputs:
@@ -266,8 +376,11 @@ def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[EventName, tu
 # The check would first need every b in the window. With the bound, only those are looked at that pass it.
 
 
-def until_negation(steps: Sequence[KernelStep]) -> tuple[KernelStep, ...]:
-    """The steps with each check that can be one made a bound of the event that it looks up to.
+def until_negation(
+    steps: Sequence[KernelStep], around: frozenset[EventName] = frozenset()
+) -> tuple[KernelStep, ...]:
+    """The steps with each check that can be one made a bound of the event that it looks up to. What is
+    `around` is bound before.
 
     >>> from neelc.runtime.program import Absent, Take
     >>> check = Absent((Take("c", "C", Bounds(after=("a",), before=("b",)), pick=ANY),))
@@ -278,28 +391,51 @@ def until_negation(steps: Sequence[KernelStep]) -> tuple[KernelStep, ...]:
 
     Proof. The events of the check lie after events that are bound before b, and before b. Each is the one
     that ends earliest among those after the ones that it comes after, so together they end as early as such
-    events can. There is a hit before b if and only if these end before b starts."""
-    changed = list(steps)
-    for check in [step for step in steps if isinstance(step, Absent)]:
-        place = _place(check, changed)
+    events can. There is a hit before b if and only if these end before b starts. A single event may also have
+    conditions on what is bound before b: the one that ends earliest among those that meet them is enough.
+
+    In the iterations of a list, what lies between an element and the one before it is such a check."""
+    changed = _with_bounded_lists(steps, around)
+    for check in [step for step in changed if isinstance(step, Absent)]:
+        place = _place(check, changed, around)
         if place is not None:
             take = changed[place]
             assert isinstance(take, Take)
-            changed[place] = replace(take, until=(*take.until, _chain(check, take.variable)))
+            changed[place] = replace(take, until=(*take.until, _chain(check, take)))
             changed.remove(check)
     return tuple(changed)
 
 
-def _place(check: Absent[Value], steps: Sequence[KernelStep]) -> int | None:
+def _with_bounded_lists(steps: Sequence[KernelStep], around: frozenset[EventName]) -> list[KernelStep]:
+    """The steps with the same done in the iterations of lists."""
+    changed: list[KernelStep] = []
+    for step in steps:
+        if isinstance(step, RepeatStep) and not step.when:
+            sure = {one.variable for one in changed if isinstance(one, Take) and not one.when}
+            before = around | sure
+            earlier = {replace(name, lag=1) for name in step.names}
+            elements = {
+                name.at(place) for name in (IterationName(step.variable), *step.names) for place in (1, -1)
+            }
+            following = until_negation(step.next, before | earlier | elements)
+            step = replace(step, first=until_negation(step.first, before), next=following)
+        changed.append(step)
+    return changed
+
+
+def _place(check: Absent[Value], steps: Sequence[KernelStep], around: frozenset[EventName]) -> int | None:
     """The place of the step whose event the check looks up to, if all it needs besides is bound before."""
-    inner = [step for step in check.steps if isinstance(step, Take) and _is_plain(step)]
+    inner = [
+        step for step in check.steps if isinstance(step, Take) and _is_plain(step, len(check.steps) == 1)
+    ]
     ends = {name for step in inner for name in step.bounds.before}
     if len(inner) < len(check.steps) or len(ends) != 1 or not all(step.bounds.before for step in inner):
         return None
     (last,) = ends
     own = {step.variable for step in inner}
-    needed = {name for step in inner for name in step.bounds.after} - own
-    bound: dict[EventName, When] = {}
+    named = {name for step in inner for one in step.where for name in names_of_value(one)}
+    needed = ({name for step in inner for name in step.bounds.after} | named) - own
+    bound: dict[EventName, When] = dict.fromkeys(around, ())
     for place, step in enumerate(steps):
         if isinstance(step, Rename):
             return None  # names of events change: what is bound before may be another's
@@ -309,19 +445,43 @@ def _place(check: Absent[Value], steps: Sequence[KernelStep]) -> int | None:
                 sure = {name for name, when in bound.items() if set(when) <= set(step.when)}
                 return place if alone and needed and needed <= sure and step.when == check.when else None
             bound[step.variable] = step.when
+        if isinstance(step, RepeatStep) and step.least > 0:
+            elements = (IterationName(step.variable).at(place) for place in (1, -1))
+            bound |= dict.fromkeys(elements, step.when)
     return None
 
 
-def _is_plain(step: Take[Value]) -> bool:
-    """Whether time alone says which events fit, and the one that ends earliest is enough."""
+def _is_plain(step: Take[Value], is_alone: bool) -> bool:
+    """Whether time alone says which events fit, and for a step that `is_alone` conditions; so that the one
+    that ends earliest is enough."""
     bounds = step.bounds
-    simple = not (step.where or step.differs or step.when or bounds.within or bounds.between)
+    simple = not (step.differs or step.when or bounds.within or bounds.between) and (
+        is_alone or not step.where
+    )
     return simple and step.pick in (ANY, EARLIEST) and not set(bounds.before) & set(bounds.after)
 
 
-def _chain(check: Absent[Value], last: EventName) -> tuple[Take[Value], ...]:
-    takes = (step for step in check.steps if isinstance(step, Take))
-    return tuple(replace(step, bounds=Bounds(after=step.bounds.after), pick=EARLIEST) for step in takes)
+def _includes(rival: Take[Value], step: Take[Value]) -> bool:
+    """Whether every event that the step can bind is one that the check looks for, if it lies before."""
+    if rival.role != step.role or not set(rival.bounds.after) <= set(step.bounds.after):
+        return False
+    asked = {with_other_variable(one, rival.variable, step.variable) for one in rival.where}
+    return asked <= set(step.where)
+
+
+def _chain(check: Absent[Value], last: Take[Value]) -> tuple[Take[Value], ...]:
+    """The events of a check. Those with conditions are looked for in the window of the `last` event only: one
+    that is later rejects nothing."""
+    takes = [step for step in check.steps if isinstance(step, Take)]
+    if len(takes) == 1 and _includes(takes[0], last):
+        takes = [replace(takes[0], includes=True)]
+    within = tuple(replace(window, member=False) for window in last.bounds.within)
+    return tuple(
+        replace(
+            step, bounds=Bounds(after=step.bounds.after, within=within if step.where else ()), pick=EARLIEST
+        )
+        for step in takes
+    )
 
 
 @dataclass(frozen=True)
@@ -372,12 +532,16 @@ class KernelPlan:
 
     def inner(self, closure: str, variable: str) -> str:
         """The field of an iteration that holds a variable of the closure's body."""
-        return self._inner[InnerList(closure, variable)]
+        return self._inner[closure, variable]
 
     @cached_property
-    def _inner(self) -> dict[EventName, str]:
-        pairs = [pair for output in self.program.outputs for pair in output.bound]
-        return {name: inner.name for name, inner in reversed(pairs)}
+    def _inner(self) -> dict[tuple[str, str], str]:
+        outputs = [one for output in reversed(self.program.outputs) for one in _with_inner(output)]
+        return {
+            (str(output.variable), str(inner.variable)): inner.name
+            for output in outputs
+            for inner in output.inner
+        }
 
     def field(self, reference: Expr, variable: str) -> str:
         """The field of the variable's struct that holds an attribute: START if it is the start of the
@@ -390,6 +554,11 @@ class KernelPlan:
     @cached_property
     def _fields(self) -> dict[Expr, str]:
         return plain_columns(self.columns)
+
+
+def _with_inner(output: VariableOutput) -> Iterator[VariableOutput]:
+    yield output
+    yield from (one for inner in output.inner for one in _with_inner(inner))
 
 
 def kernel_plan(
@@ -410,7 +579,7 @@ def kernel_plan(
     (['x', 'user'], (('user', 'user'),))
     """
     plan = match_to_plan(query, keys, unit, postpones=postpones, follows=True, first=first)
-    plan = with_earliest(plan, query)
+    plan = with_shortest(with_earliest(plan, query), query)
     kernel = plan_to_kernel(query, plan, keys, shortcuts)
     return replace(kernel, program=replace(kernel.program, steps=until_negation(kernel.program.steps)))
 
@@ -427,13 +596,14 @@ def plan_to_kernel(
         raise UnsupportedQuery(f"{what} in a partition {why}")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
-    kernel = plan_to_steps(plan, columns)
+    kernel = plan_to_steps(plan, columns, all_here=plan.collapsed or query.partial is not None)
     if plan.collapsed and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
         raise UnsupportedQuery(f"RETURN COLLAPSED with the condition `{conditions}`")
-    if query.partial is not None and kernel.residual:
+    if (query.partial is not None or query.kept is not None) and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
-        raise UnsupportedQuery(f"WITH PARTIAL MATCHES with the condition `{conditions}`")
+        clause = "WITH PARTIAL MATCHES" if query.kept is None else str(query.kept)
+        raise UnsupportedQuery(f"{clause} with the condition `{conditions}`")
     outputs = outputs_of(query, plan, kernel.residual, columns)
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = PatternProgram(
@@ -451,6 +621,8 @@ def plan_to_kernel(
         unique=plan.unique,
         collapsed=plan.collapsed,
         furthest=furthest_of(query, outputs),
+        order=order_names(query),
+        kept=kept_of(query, keys, plan.unit, outputs),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
         clock=_clock(query, plan.unit),
     )

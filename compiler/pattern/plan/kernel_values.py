@@ -6,8 +6,9 @@ what combines them is left to the kernel, and that is numbers, truth values and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
+from itertools import pairwise
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import (
@@ -17,7 +18,6 @@ from neelc.ir.expressions import (
     Index,
     InnerVariable,
     ListElement,
-    Variable,
     WholeEvent,
     lists,
 )
@@ -40,18 +40,25 @@ from neelc.ir.types import (
     Decimal,
 )
 from neelc.pattern.analysis.absent import value_without as without
-from neelc.pattern.plan.blocks import event_names, name_of, reference_to, references_in, renamed
+from neelc.pattern.plan.blocks import event_names, name_of, ranges, references_in, renamed
 from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, PLAIN, EventColumns
+from neelc.rows.plan.expression_to_value import lowered
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FOLDS,
     Apply,
     ColumnValue,
     Constant,
+    ElementName,
     EventName,
     Fold,
     IterationName,
+    ListName,
+    OneByOne,
     Total,
     Value,
+    around_of,
+    listed_in,
 )
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
@@ -77,7 +84,7 @@ class NotInKernel(Exception):
 class ListFold:
     """A fold over the list of `variable`; a `running` one is over the elements before `b[i]`."""
 
-    variable: str
+    variable: ListName
     fold: Fold
     running: bool
 
@@ -92,25 +99,49 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
     """The fold for an aggregate; raises `NotInKernel`."""
     ranged = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
     is_known = node.function is not None or node.name in FOLDS
-    if len(ranged) != 1 or node.distinct or not is_known or node.type not in _types(node):
+    if not ranged or node.distinct or not is_known or node.type not in _types(node):
         raise NotInKernel(str(node))
-    each = ranged[0]
-    if not isinstance(each.base, Variable) or each.upper not in (None, Index("CURRENT", -1)):
-        raise NotInKernel(str(node))
-    variable, running = each.base.name, each.upper is not None
+    variable, running = _folded_list(node, ranged), ranged[0].upper is not None
     assert node.argument is not None
+    argument, named = _of_one_element(node.argument, ranged)
     if isinstance(node.argument, WholeEvent) and node.function is None:
-        return ListFold(variable, Fold(str(node), node.name, variable), running)
-    argument, named = _of_one_element(node.argument, each)
+        (name,) = named
+        counted = variable if len(ranged) == 1 else listed_in(_iteration(name), variable)
+        return ListFold(variable, Fold(str(node), node.name, counted), running)
     if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
         raise NotInKernel(str(node))
-    (name,) = named
-    assert isinstance(name, IterationName), "an element of the list"
+    name = _iteration(next(iter(named)))
     if node.function is not None and not _is_column(argument, name):
         raise NotInKernel(str(node))
-    column = columns.column(argument, name).name
-    fold = Fold(str(node), node.name, name.events, column, _types(node)[node.type], node.function is not None)
-    return ListFold(variable, fold, running)
+    column, kind = columns.column(argument, name).name, _types(node)[node.type]
+    of = listed_in(name, variable)
+    return ListFold(
+        variable, Fold(str(node), node.name, of, column, kind, node.function is not None), running
+    )
+
+
+def _iteration(name: EventName) -> IterationName:
+    assert isinstance(name, IterationName), "an element of the list"
+    return name
+
+
+def _folded_list(node: Aggregate, ranged: tuple[EveryElement, ...]) -> ListName:
+    """The list that an aggregate is over: `b`, `k[i].b`; of `k[].b[]`, where each list is inside of the one
+    before, `k`. Raises `NotInKernel`."""
+    first = ranged[0]
+    inside = all(
+        isinstance(one.base, InnerVariable) and one.base.base == outer and one.upper is None
+        for outer, one in pairwise(ranged)
+    )
+    variable = name_of(first.base)
+    # A list that an iteration of any list around has, be it another one than that at hand.
+    is_here = variable is not None and all(
+        isinstance(one, str) or (isinstance(one, IterationName) and not one.lag)
+        for one in list(around_of(variable))[1:]
+    )
+    if variable is None or not is_here or not inside or first.upper not in (None, Index("CURRENT", -1)):
+        raise NotInKernel(str(node))
+    return variable
 
 
 def _types(node: Aggregate) -> Mapping[DataType, str]:
@@ -131,18 +162,15 @@ def is_null_without(expression: Expr, name: EventName) -> bool:
     return evaluate(renamed(expression, name, EVENT), EvaluationContext({EVENT: None})) is None
 
 
-def _of_one_element(argument: Expr, each: EveryElement) -> tuple[Expr, frozenset[EventName]]:
-    """The argument with one element in the place of the list, and all that it names then."""
-    assert isinstance(each.base, Variable)
-    variable = each.base.name
+def _of_one_element(argument: Expr, ranged: tuple[EveryElement, ...]) -> tuple[Expr, frozenset[EventName]]:
+    """The argument with one element in the place of each list, and all that it names then."""
 
     def change(node: Node) -> Node:
-        match node:
-            case InnerVariable(base, name) if base == each:
-                return reference_to(IterationName(variable, name))
-            case EveryElement() if node == each:
-                return reference_to(IterationName(variable))
-        return map_children(node, change)
+        changed = map_children(node, change)
+        if node in ranged:
+            assert isinstance(changed, EveryElement)
+            return ListElement(changed.base, Index("CURRENT"))
+        return changed
 
     changed = change(argument)
     assert isinstance(changed, Expr)
@@ -165,12 +193,53 @@ class KernelValues:
     anchor: EventName | None = None
     """While a condition is translated: one of its variables that has an event for sure."""
 
+    all_here: bool = False
+    """Whether no condition can be left for complete matches."""
+
+    def of_match(self, condition: e.Expr) -> Value:
+        """A condition of the match itself; raises `NotInKernel` if it is left for complete matches. Of one on
+        elements of lists in lists, it is not."""
+        is_left = not self.all_here and len(ranges(condition)) < 2
+        return self.value(condition) if is_left else self.judged_here(condition)
+
+    def judged_here(self, condition: e.Expr) -> Value:
+        """A condition as operations: on whole columns, or else on single values; raises `NotInKernel`. For
+        conditions that cannot be left for complete matches."""
+        try:
+            return self.value(condition)
+        except NotInKernel:
+            if has_lists(condition) or any(map(_is_elsewhere, event_names(condition))) or is_zoned(condition):
+                raise
+        return OneByOne(lowered(condition, self._single))
+
+    def _single(self, node: Node) -> Value | None:
+        """The column of an attribute, for what is computed one by one."""
+        match node:
+            case e.IsNull(e.WholeEvent(event), negated):
+                there = ColumnValue(*self._named(event, e.Literal(True, BOOLEAN)))
+                return Apply("isnotnull" if negated else "isnull", (there,))
+            case e.Attribute(event) | e.EventTime(event) if _is_single(node.type):
+                return ColumnValue(*self._named(event, node))
+            case e.Attribute() | e.EventTime() | e.WholeEvent():
+                raise NotInKernel(str(node))
+            case e.Call(function=function) if function is not None:
+                raise NotInKernel(str(node))
+        return None
+
+    def _named(self, event: e.EventRef, expression: Expr) -> tuple[EventName, str]:
+        name = name_of(event)
+        if name is None:
+            raise NotInKernel(str(event))
+        return name, self.columns.column(expression, name).name
+
     def value(self, expression: e.Expr) -> Value:
-        """The expression as operations; raises `NotInKernel`."""
+        """The expression as operations on columns; raises `NotInKernel`."""
         names = event_names(expression)
+        if any(map(_is_elsewhere, names)):
+            raise NotInKernel(str(expression))
         if self.anchor is not None or has_lists(expression):
             return self._value(expression, names)
-        self.anchor = next((name for name in sorted(names, key=str) if name not in self.absent), None)
+        self.anchor = next((name for name in sorted(names, key=str) if not self._may_be_absent(name)), None)
         try:
             return self._value(expression, names)
         finally:
@@ -185,6 +254,10 @@ class KernelValues:
             return self._column(expression, next(iter(names)))
         return self._operation(expression)
 
+    def _may_be_absent(self, name: EventName) -> bool:
+        """Whether a name may have no event: a list that an iteration has may be empty."""
+        return name in self.absent or (isinstance(name, ElementName) and not isinstance(name.list, str))
+
     def _constant(self, expression: e.Expr) -> Value:
         """The kernel does not get the session's time zone: what depends on it is a column, too."""
         if not is_zoned(expression):
@@ -197,7 +270,7 @@ class KernelValues:
     def _column(self, expression: e.Expr, variable: EventName) -> Value:
         form = NUMBER if type_of(expression) in TIMES else PLAIN
         column = ColumnValue(variable, self.columns.column(expression, variable, form).name)
-        if variable not in self.absent:
+        if not self._may_be_absent(variable):
             return column
         if is_null_without(expression, variable):
             return column
@@ -285,9 +358,27 @@ class KernelValues:
         if len(names) != 1 or has_lists(expression):
             raise NotInKernel(str(expression))
         variable = next(iter(names))
-        if variable in self.absent and not is_null_without(expression, variable):
+        if self._may_be_absent(variable) and not is_null_without(expression, variable):
             raise NotInKernel(str(expression))
         return ColumnValue(variable, self.columns.column(expression, variable, CODE).name)
+
+
+def _is_single(type: DataType) -> bool:
+    """Whether workers have the values of a type one by one."""
+    return isinstance(type, Decimal) or type in (*NUMBERS, BOOLEAN, STRING, BINARY, *TIMES)
+
+
+def _is_elsewhere(name: EventName) -> bool:
+    """Whether a name is one of each element of a list that only a certain iteration has: `k[last].b[i]`."""
+    around = list(around_of(name))
+    return any(
+        isinstance(inner, IterationName) and (isinstance(outer, ElementName) or _lag(outer))
+        for inner, outer in pairwise(around)
+    )
+
+
+def _lag(name: EventName) -> int:
+    return name.lag if isinstance(name, IterationName) else 0
 
 
 def _not(value: Value) -> Value:

@@ -20,13 +20,16 @@ from neelc.pattern.plan.columns import LONGEST, event_roles, stream_unit, width_
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
 from neelc.pattern.plan.plan import Plan, PlanStep
 from neelc.pattern.plan.runs.plan import follow_steps, without_late_conditions
+from neelc.pattern.rules.rule import RefusalReason
+from neelc.pattern.rules.when_complete_to_condition import when_complete_to_condition
 from neelc.runtime.program import EventName, Present, RepeatStep, Take, base_of, is_composite, names_of_step
 from neelc.syntax.print_patterns import as_written
 
-# Queries over imprecise times that are not executed: what dynamic programming cannot weigh.
+# Queries over imprecise times: which of them dynamic programming can weigh, and which are not executed.
 #
-# What is weighed are lists of events in one order, a window around all of them, and single events that must
-# not be in a gap (docs/decisions/0038). Everything else is refused here, by name.
+# It weighs lists of events in one order, a window around all of them, and single events that must not be in a
+# gap (docs/decisions/0038). For most other queries, all combinations of the times of the events of a match
+# are made (docs/decisions/0157). The rest is refused here, by name.
 
 
 def is_certain_enough(query: Match) -> bool:
@@ -51,18 +54,16 @@ def refuse(query: Match, unit: str) -> None:
 def _refusals(query: Match, unit: str) -> Iterator[str]:
     if query.strategy != SelectionStrategy.ANY_MATCH:
         yield query.strategy
-    if query.collapsed:
-        yield "RETURN COLLAPSED"
-    if query.within is not None and query.within.unit == "EVENT":
-        yield "a window of EVENTS"
     yield from (what for stream in query.streams for what in _of_stream(stream, unit))
     for part in all_parts(query.pattern):
-        yield from _of_part(part)
-    variables = Counter(
-        part.variable for part in all_parts(query.pattern) if isinstance(part, p.Event | p.Repeat)
-    )
-    if any(count > 1 for name, count in variables.items() if name is not None):
-        yield "branches of an OR that share a variable"
+        for condition in conjuncts(part.where):
+            if any(isinstance(node, EventTime) for node in walk(condition)):
+                yield f"the condition `{condition}` on times"
+    closures = [part for part in all_parts(query.pattern) if isinstance(part, p.Repeat)]
+    if any(part.gaps or part.each_within for part in closures):
+        yield "EACH, UNTIL or WITHOUT"
+    if any(isinstance(inner, p.Repeat) for part in closures for inner in all_parts(part.part)):
+        yield "a closure inside of a closure"
     yield from _of_negations(query, unit)
 
 
@@ -73,27 +74,35 @@ def _of_stream(stream: Stream, unit: str) -> Iterator[str]:
         yield f"times of another unit ({unit.lower()}s beside those of {stream.name})"
 
 
-def _of_part(part: p.Pattern) -> Iterator[str]:
+def is_one_sequence(query: Match) -> bool:
+    """Whether each match is a list of events in one order, within one window, with single events that must
+    not be in its gaps: then dynamic programming weighs it.
+
+    >>> from pattern_examples import query
+    >>> texts = "SEQ(A a, !N n, OR(B b, C+ c[]))", "SEQ(A a, AND(B b, C c))", "SEQ(A a, !SEQ(B b, N n), C c)"
+    >>> [is_one_sequence(query(text)) for text in texts]
+    [True, False, False]
+    """
+    if query.collapsed or (query.within is not None and query.within.unit == "EVENT"):
+        return False
+    parts = tuple(all_parts(query.pattern))
+    variables = Counter(part.variable for part in parts if isinstance(part, p.Event | p.Repeat))
+    # Branches of an OR that share a variable have more than one place for it.
+    shared = any(count > 1 for name, count in variables.items() if name is not None)
+    return not shared and all(map(_is_in_sequence, parts))
+
+
+def _is_in_sequence(part: p.Pattern) -> bool:
     match part:
         case p.Event() | p.Seq() | p.Or() | p.Optional() | p.Not(p.Event()) | p.Repeat(p.Event()):
-            pass
-        case p.Not(inner):
-            yield f"the negated part `!{as_written(inner)}`"
-        case p.Repeat():
-            yield f"the closure `{as_written(part)}` of a part"
-        case p.Exists():
-            yield "EXISTS"
-        case _:
-            yield p.KEYWORD_OF[type(part)]
-    if part.within is not None:
-        yield f"WITHIN on the part `{as_written(part)}`"
-    for condition in conjuncts(part.where):
-        if any(isinstance(node, EventTime) for node in walk(condition)):
-            yield f"the condition `{condition}` on times"
+            return part.within is None
+    return False
 
 
 def _of_negations(query: Match, unit: str) -> Iterator[str]:
     """A negation that may come first or last looks as far as the window reaches."""
+    if query.within is not None and query.within.unit == "EVENT":
+        return
     width = LONGEST if query.within is None else width_of(query.within, unit)[0]
     if width < LONGEST:
         return
@@ -116,7 +125,7 @@ def collapsed(plan: Plan) -> Plan:
     """The plan for a query that collapses its matches. Unless one event starts all matches of a choice, they
     can begin far from one another: then time must not be cut."""
     for step in plan.steps:
-        if isinstance(step, RepeatStep) and is_composite(step.names):
+        if isinstance(step, RepeatStep) and is_composite(step.names, step.variable):
             raise UnsupportedQuery("RETURN COLLAPSED with a closure of a composite")
     steps = tuple(
         replace(step, most=1) if isinstance(step, RepeatStep) and one_is_enough(step, plan.steps) else step
@@ -243,6 +252,10 @@ def _refuse(query: Match, contiguous: bool, follows: bool) -> None:
         raise UnsupportedQuery(query.strategy)
     if query.is_imprecise:
         raise UnsupportedQuery("an imprecise timestamp")
+    if query.complete:
+        refused = when_complete_to_condition(query)
+        why = f", where {refused.reason}" if isinstance(refused, RefusalReason) else ""
+        raise UnsupportedQuery(f"WHEN COMPLETE{why}")
     if not is_certain_enough(query):
         raise UnsupportedQuery("a confidence of more than 1")
     facts = QueryFacts(lambda: query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from neelc.ir.expressions import Expr
@@ -22,9 +22,11 @@ from neelc.pattern.plan.blocks import (
     marks_of,
     own_choices,
     ranges,
+    with_lists,
 )
 from neelc.pattern.plan.columns import EventRoles
 from neelc.pattern.plan.plan import PlanStep
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Bounds,
     Choose,
@@ -33,10 +35,12 @@ from neelc.runtime.program import (
     EventName,
     FilterStep,
     IterationName,
+    ListName,
     Rename,
     Take,
     When,
     Within,
+    around_of,
     names_of_step,
     walk_steps,
 )
@@ -216,7 +220,8 @@ class StepOrder:
     `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
     `postpones`: lists are put together last. Variables that come `first` are taken first. `iterating` are
     the lists whose `b[i]` is one event here; `late` are conditions and checks of their iterations that wait
-    until the lists are complete. `added` are the ids of the conditions and checks that are steps already."""
+    until the lists are complete; `waiting` are lists of the blocks around it that are put together later.
+    `added` are the ids of the conditions and checks that are steps already."""
 
     block: Block
     variables: BlockVariables
@@ -225,7 +230,8 @@ class StepOrder:
     chosen: frozenset[str] = frozenset()
     shares: bool = True
     postpones: bool = True
-    iterating: frozenset[str] = frozenset()
+    iterating: frozenset[ListName] = frozenset()
+    waiting: frozenset[ListName] = frozenset()
     first: tuple[EventName, ...] = ()
     steps: list[PlanStep] = field(default_factory=list)
     added: set[int] = field(default_factory=set)
@@ -272,17 +278,13 @@ class StepOrder:
         """What the block binds."""
         return frozenset(name for item in self.block.items for name in item.names)
 
-    def needs(self, names: frozenset[EventName]) -> frozenset[EventName]:
-        """What must be bound for a condition: for one about each element of a list, the list."""
-        return frozenset(
-            name.list if isinstance(name, IterationName) and name.list not in self.iterating else name
-            for name in names
-        )
-
     def condition_step(self, condition: BlockCondition) -> PlanStep:
         """The step that checks a condition; one on each element of a list is checked for each of them."""
         step: PlanStep = FilterStep(condition.expression, condition.when)
-        for name in sorted(ranges(condition.expression) - self.iterating):
+        ranged = ranges(condition.expression) - self.iterating
+        for name in sorted(ranged, key=lambda name: (-len(list(around_of(name))), str(name))):
+            if name not in self.variables.items:
+                continue  # a list of a certain iteration, which is none of a match's
             closure = self.variables.closure(name)
             own = own_choices(closure, step.when)
             outer = tuple(choice for choice in step.when if choice not in own)
@@ -315,7 +317,7 @@ def add_ready_steps(order: StepOrder) -> None:
     """Add a step for each condition and each check that can be evaluated now."""
     own = order.own
     for condition in open_conditions(order):
-        needed = order.needs(condition.names)
+        needed = with_lists(condition.names)
         if (needed & own) <= order.bound(condition.when) and _can_choose(order, condition.when):
             choose(order, condition.when)
             order.added.add(id(condition))
@@ -412,4 +414,4 @@ def _is_own(order: StepOrder, mark: str) -> bool:
 
 def _needed(check: Block, step: PlanStep) -> frozenset[EventName]:
     """The variables around a check that it looks at."""
-    return frozenset(names_of_step(step, event_names)) - set(check.variables)
+    return with_lists(names_of_step(step, event_names)) - set(check.variables)

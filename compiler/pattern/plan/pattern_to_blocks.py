@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr, SameAttributes, conjuncts
-from neelc.ir.patterns import all_parts, may_be_empty, satisfiable_by_nothing, targets
+from neelc.ir.patterns import all_parts, inner_parts, may_be_empty, satisfiable_by_nothing, targets
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.plan.blocks import (
@@ -29,6 +29,7 @@ from neelc.pattern.plan.blocks import (
     event_names,
     exclude_each_other,
     implies,
+    lag,
     ranges,
     renamed,
     with_lists,
@@ -37,6 +38,7 @@ from neelc.pattern.plan.blocks import (
 from neelc.pattern.plan.columns import width_of
 from neelc.pattern.plan.order import tight_bounds
 from neelc.pattern.plan.plan import PlanStep
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ALL,
     ANY,
@@ -47,11 +49,12 @@ from neelc.runtime.program import (
     EventName,
     FilterStep,
     IterationName,
+    ListName,
     Rename,
     Take,
     When,
     Within,
-    base_of,
+    around_of,
     inner_steps,
 )
 from neelc.syntax.print_patterns import as_written
@@ -160,21 +163,27 @@ PlacePart = Callable[[PatternWalk, p.Pattern, PartPlacement], None]
 
 def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: PlacePart) -> None:
     """Add a closure to the blocks of its place; `place` adds the parts of its body."""
-    _refuse(part)
-    variable = part.variable or ""
+    variable = at.name(part.variable)
     block = Block(must_exist=True, when=at.when, part=str(as_written(part)))
     scope = at.scope_of(variable)
     inside = replace(at, block=block, scope=scope, inner=(), dropped=frozenset(), hidden=None, in_loop=True)
-    inside = replace(inside, naming=_naming(part, variable), after=(*at.after, ElementName(variable, -1)))
+    naming = {**at.naming, **_naming(part.part, variable)}
+    inside = replace(inside, naming=naming, after=(*at.after, ElementName(variable, -1)))
     names = tuple(name for name in inside.targets(part.part) if isinstance(name, IterationName))
     windows = tuple(_seen_from_inside(window, variable, names) for window in at.windows)
+    if part.each_within is not None:
+        width, counted = width_of(part.each_within, walk.unit)
+        windows += (PartWindow((ElementName(variable, -1),), width, counted),)
     place(walk, part.part, replace(inside, windows=windows))
+    for gap in part.gaps:
+        below = replace(at, block=block, naming=inside.naming, scope=scope)
+        _place_gap(walk, gap, variable, inside.targets(part.part), below, place)
     if at.block_of([variable]) is not at.hidden:
-        _move_to_hidden(part, block, at)
+        _move_to_hidden(variable, block, at)
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, at.when))
     within = tuple(window.around(variable) for window in at.windows)
-    loop = Loop(part.least, part.most, names, block)
+    loop = Loop(part.least, part.most, tuple(_names_of_events(part, variable)), block)
     kind = part.part.type if isinstance(part.part, p.Event) else ""
     item = PlacedVariable(
         variable, kind, at.when, at.after, at.before, within, at.between, scope, at.same, loop
@@ -182,13 +191,56 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
     at.block_of([variable]).items.append(item)
 
 
-def _refuse(part: p.Repeat) -> None:
-    for inner in all_parts(part.part):
-        if isinstance(inner, p.Repeat):
-            raise UnsupportedQuery("a closure inside of a closure", inner.span)
+def _place_gap(
+    walk: PatternWalk,
+    gap: p.ClosureGap,
+    of: ListName,
+    names: tuple[EventName, ...],
+    at: PartPlacement,
+    place: PlacePart,
+) -> None:
+    """Add what the closure `of` must lack as a check of its iterations, which bind `names`. Whatever lies up
+    to the last element lies up to some element, so that each iteration can look for it."""
+    after = {
+        p.GapReach.EACH: (ElementName(of, -1),),
+        p.GapReach.WITHOUT: (ElementName(of, 1),),
+    }.get(gap.reach, ())
+    before: tuple[EventName, ...] = (*names, ElementName(of, 1)) if gap.reach == p.GapReach.FIRST else names
+    check = Block(must_exist=False, when=at.when, part=f"!{as_written(gap.part)}", reach=gap.reach)
+    inside = replace(
+        at,
+        block=check,
+        after=(*at.after, *after),
+        before=(*before, *at.before),
+        windows=(),
+        between=(),
+        scope=(*at.scope, next(walk.numbers)),
+        inner=(),
+        dropped=frozenset(),
+        hidden=None,
+    )
+    place(walk, gap.part, inside)
+    if satisfiable_by_nothing(gap.part):
+        check.bound.append(SomeBound(check.variables, at.when))
+    at.block.checks.append(check)
 
 
-def _move_to_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
+def _names_of_events(part: p.Repeat, variable: ListName) -> Iterator[IterationName]:
+    """The names of all events that an iteration of a closure binds, be it in lists of its own."""
+    if isinstance(part.part, p.Event):
+        yield IterationName(variable)
+        return
+    closures = {inner.variable: inner for inner in all_parts(part.part) if isinstance(inner, p.Repeat)}
+    for name in targets(part.part):
+        if name in closures:
+            yield from _names_of_events(closures[name], IterationName(variable, name))
+        else:
+            yield IterationName(variable, name)
+
+
+def _move_to_hidden(
+    variable: ListName, body: Block, at: PartPlacement, around: tuple[ListName, ...] = ()
+) -> None:
     """Move conditions and checks of an iteration on variables that EXISTS drops to the block that looks for
     these variables, where they are checked for each iteration."""
     if at.hidden is None:
@@ -197,8 +249,11 @@ def _move_to_hidden(part: p.Repeat, body: Block, at: PartPlacement) -> None:
     at.hidden.conditions += moved
     body.conditions[:] = [condition for condition in body.conditions if condition not in moved]
     checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]
-    at.hidden.checks += [replace(check, each=part.variable) for check in checks]
+    at.hidden.checks += [replace(check, each=(*around, variable, *check.each)) for check in checks]
     body.checks[:] = [check for check in body.checks if check not in checks]
+    for item in (item for item in body.items if item.loop is not None):
+        assert item.loop is not None
+        _move_to_hidden(item.variable, item.loop.body, at, (*around, variable))
 
 
 def _looks_at(check: Block, dropped: frozenset[EventName], body: Block) -> bool:
@@ -206,19 +261,27 @@ def _looks_at(check: Block, dropped: frozenset[EventName], body: Block) -> bool:
     iteration."""
     if any(with_lists(condition.names) & dropped for condition in check.all_conditions()):
         return True
-    sure = {item.variable for item in body.items if implies(check.when, item.when)}
+    there = (item for item in body.items if item.loop is None or item.loop.least > 0)
+    sure = {item.variable for item in there if implies(check.when, item.when)}
     return not all(sure & set(item.before) and sure & set(item.after) for item in check.all_items())
 
 
-def _naming(part: p.Repeat, variable: str) -> dict[EventName, IterationName]:
+def _naming(body: p.Pattern, variable: ListName) -> dict[EventName, IterationName]:
     """The names that the variables of a closure's body have in an iteration."""
-    if isinstance(part.part, p.Event):
-        return {part.part.variable or "": IterationName(variable)}
-    events = (event for event in all_parts(part.part) if isinstance(event, p.Event))
-    return {event.variable or "": IterationName(variable, event.variable or "") for event in events}
+    if isinstance(body, p.Event):
+        return {body.variable or "": IterationName(variable)}
+    return {name: IterationName(variable, name) for name in _variables(body)}
 
 
-def _seen_from_inside(window: PartWindow, variable: str, names: tuple[IterationName, ...]) -> PartWindow:
+def _variables(part: p.Pattern) -> Iterator[str]:
+    """The variables of a part, negative ones too, but for those of a closure's body."""
+    if isinstance(part, p.Event | p.Repeat):
+        yield part.variable or ""
+    else:
+        yield from (name for inner in inner_parts(part) for name in _variables(inner))
+
+
+def _seen_from_inside(window: PartWindow, variable: ListName, names: tuple[IterationName, ...]) -> PartWindow:
     """A window around the list is one around each of its events, and the first of them."""
     if variable not in window.variables:
         return window
@@ -226,28 +289,31 @@ def _seen_from_inside(window: PartWindow, variable: str, names: tuple[IterationN
     return replace(window, variables=(*others, ElementName(variable, 1), *names))
 
 
-def distributed(block: Block) -> Block:
-    """The block with each condition about the elements of a list in the block of its iterations."""
+def distributed(block: Block, iterating: frozenset[ListName] = frozenset()) -> Block:
+    """The block with each condition about the elements of a list in the block of its iterations. It is itself
+    one of iterations of the lists `iterating`."""
     conditions: list[BlockCondition] = []
     for condition in block.conditions:
-        bodies = [item.loop.body for item in _closures_of(condition, block) if item.loop is not None]
+        closures = _closures_of(condition, block, iterating)
+        bodies = [item.loop.body for item in closures if item.loop is not None]
         for body in bodies:
             body.conditions.append(replace(condition, when=body.when))
         if not bodies:
             conditions.append(condition)
     changed = replace(block, conditions=conditions)
-    changed.checks = [distributed(check) for check in block.checks]
+    changed.checks = [distributed(check, iterating) for check in block.checks]
     for item in changed.items:
         if item.loop is not None:
             body = item.loop.body
-            body.checks[:] = [distributed(check) for check in body.checks]
+            inside = distributed(body, iterating | {item.variable})
+            body.conditions[:], body.checks[:] = inside.conditions, inside.checks
     return changed
 
 
 def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
     """Note for each closure which of its elements conditions name, other than the first and the last."""
-    places: dict[str, dict[int, None]] = {}
-    lags: dict[str, dict[int, None]] = {}
+    places: dict[ListName, dict[int, None]] = {}
+    lags: dict[ListName, dict[int, None]] = {}
     for name in (name for condition in conditions for name in sorted(condition.names, key=str)):
         match name:
             case ElementName(of, place) if place not in (1, -1):
@@ -261,8 +327,8 @@ def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
                 item,
                 loop=replace(
                     item.loop,
-                    places=tuple(places.get(item.list_name, ())),
-                    lags=tuple(lags.get(item.list_name, ())),
+                    places=tuple(places.get(item.variable, ())),
+                    lags=tuple(lags.get(item.variable, ())),
                 ),
             )
             if item.loop is not None and item.variable in used
@@ -271,10 +337,16 @@ def note_places(block: Block, conditions: Iterable[BlockCondition]) -> None:
         ]
 
 
-def _closures_of(condition: BlockCondition, block: Block) -> list[PlacedVariable]:
+def _closures_of(
+    condition: BlockCondition, block: Block, iterating: frozenset[ListName]
+) -> list[PlacedVariable]:
     """The closures whose iterations, or whose first iteration alone, a condition constrains. An absent list
-    has no elements to check, but no first one either."""
-    ranged, firsts = ranges(condition.expression), _only_first(condition.expression)
+    has no elements to check, but no first one either. One that looks back to earlier iterations of a list
+    around is a condition of those: it holds for the first of them."""
+    if any(lag(condition.expression, name) for name in iterating):
+        return []
+    ranged = ranges(condition.expression) - iterating
+    firsts = _only_first(condition.expression, iterating)
     if len(ranged) == 1:
         closures = (item for item in block.items if item.variable in ranged)
         return [item for item in closures if implies(item.when, condition.when)]
@@ -288,10 +360,15 @@ def _is_sure(item: PlacedVariable, when: When) -> bool:
     return item.loop is not None and item.loop.least > 0 and set(item.when) == set(when)
 
 
-def _only_first(expression: Expr) -> frozenset[str]:
+def _only_first(expression: Expr, iterating: frozenset[ListName]) -> frozenset[ListName]:
     """The list whose first element, and no other, a condition names."""
     names = event_names(expression)
-    elements = [name for name in names if isinstance(name, ElementName | IterationName)]
+    elements = [
+        name
+        for name in names
+        if isinstance(name, ElementName)
+        or (isinstance(name, IterationName) and (name.lag or name.list not in iterating))
+    ]
     only = all(isinstance(name, ElementName) and name.place == 1 for name in elements)
     lists = frozenset(name.list for name in elements)
     return lists if only and not names & lists else frozenset()
@@ -312,11 +389,16 @@ def _only_first(expression: Expr) -> frozenset[str]:
 def without_needless_lists(block: Block, variables: BlockVariables) -> Block:
     """The block with one event in place of each list of its checks of which one element is enough."""
     changed = replace(block, checks=[without_needless_lists(check, variables) for check in block.checks])
-    for item in changed.items:
-        if item.loop is not None:
-            checks = item.loop.body.checks
-            checks[:] = [without_needless_lists(check, variables) for check in checks]
+    for body in (body for item in changed.items for body in _bodies(item)):
+        body.checks[:] = [without_needless_lists(check, variables) for check in body.checks]
     return _with_single_elements(changed, variables) if block.must_exist is not None else changed
+
+
+def _bodies(item: PlacedVariable) -> Iterator[Block]:
+    """The blocks of a closure's iterations, and of those of closures in it."""
+    if item.loop is not None:
+        yield item.loop.body
+        yield from (body for inner in item.loop.body.items for body in _bodies(inner))
 
 
 def _with_single_elements(block: Block, variables: BlockVariables) -> Block:
@@ -342,6 +424,8 @@ def _are_elements_alike(item: PlacedVariable, block: Block) -> bool:
     body = loop.body
     if loop.least != 1 or len(body.items) != 1 or body.checks or body.choices or body.bound:
         return False
+    if body.items[0].loop is not None:
+        return False
     inside = {name for condition in body.conditions for name in condition.names}
     around = {
         name
@@ -350,8 +434,13 @@ def _are_elements_alike(item: PlacedVariable, block: Block) -> bool:
         for condition in inner.conditions
         for name in condition.names
     }
-    mine = {name for name in inside if base_of(name) == item.variable}
-    return mine <= set(loop.names) and not any(base_of(name) == item.variable for name in around)
+    mine = {name for name in inside if _is_of(name, item.variable)}
+    return mine <= set(loop.names) and not any(_is_of(name, item.variable) for name in around)
+
+
+def _is_of(name: EventName, variable: EventName) -> bool:
+    """Whether a name is that of a list, or of something in it."""
+    return variable in around_of(name)
 
 
 _FIRST, _LAST = 1, -1
@@ -431,13 +520,23 @@ def _mirror_bounds(block: Block) -> None:
     for number, item in enumerate(items):
         is_after = _sources(before.get(item.variable, []), item, of)
         is_before = _sources(after.get(item.variable, []), item, of)
-        block.items[number] = replace(
-            item,
-            after=tuple(dict.fromkeys((*item.after, *is_after))),
-            before=tuple(dict.fromkeys((*item.before, *is_before))),
-        )
+        block.items[number] = _between(item, is_after, is_before)
+        if item.loop is not None:
+            _mirror_bounds(item.loop.body)
     for check in block.checks:
         _mirror_bounds(check)
+
+
+def _between(item: PlacedVariable, after: Iterable[EventName], before: Iterable[EventName]) -> PlacedVariable:
+    """The item with more bounds: what bounds a list bounds each event of its iterations."""
+    if item.loop is not None:
+        body = item.loop.body
+        body.items[:] = [_between(inner, after, before) for inner in body.items]
+    return replace(
+        item,
+        after=tuple(dict.fromkeys((*item.after, *after))),
+        before=tuple(dict.fromkeys((*item.before, *before))),
+    )
 
 
 def _sources(

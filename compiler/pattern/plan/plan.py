@@ -6,20 +6,18 @@ The steps are those of `neelc.runtime.program`, with conditions that are still e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir.expressions import Expr
 from neelc.ir.node import remembered
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
-    Closure,
     EventName,
     IterationName,
     Rename,
-    RepeatStep,
     Step,
-    inner_of,
-    lists_bound,
     takes,
+    variable_of,
 )
 
 
@@ -64,33 +62,39 @@ class Plan:
 # The types of the events that steps bind.
 
 
+@dataclass(frozen=True, eq=False)
+class VariableTypes(Mapping[EventName, tuple[str, ...]]):
+    """Types by what the pattern calls an event, or the list that it is in; and so by every name that an event
+    can have: `b[1]`, `k[i-1].a`."""
+
+    by_variable: Mapping[str, tuple[str, ...]]
+
+    def __getitem__(self, name: EventName) -> tuple[str, ...]:
+        return self.by_variable[variable_of(name)]
+
+    def __iter__(self) -> Iterator[EventName]:
+        return iter(self.by_variable)
+
+    def __len__(self) -> int:
+        return len(self.by_variable)
+
+
 @remembered
-def types_of_variables(plan: Plan) -> Mapping[EventName, tuple[str, ...]]:
+def types_of_variables(plan: Plan) -> VariableTypes:
     """The types of the events of each variable: several where branches share it."""
     types = {role.name: role.type for role in plan.roles}
-    by_name: dict[EventName, tuple[str, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+
+    def add(name: EventName, *more: str) -> None:
+        variable = variable_of(name)
+        found[variable] = tuple(dict.fromkeys((*found.get(variable, ()), *more)))
+
     for take in takes(plan.steps):
-        # Keys call an event of an iteration, a negative one too, by its name in the body of the closure.
-        for name in {take.variable, inner_of(take.variable) or take.variable}:
-            by_name[name] = tuple(dict.fromkeys((*by_name.get(name, ()), types[take.role])))
+        add(take.variable, types[take.role])
     for step in plan.steps:
         if isinstance(step, Rename):
-            by_name[step.new] = tuple(dict.fromkeys((*by_name.get(step.new, ()), *by_name[step.variable])))
-    for repeat in lists_bound(plan.steps):
-        by_name.update(_types_of_elements(repeat, by_name))
-    return by_name
-
-
-def _types_of_elements(
-    repeat: RepeatStep[Expr] | Closure, types: dict[EventName, tuple[str, ...]]
-) -> dict[EventName, tuple[str, ...]]:
-    """The types of the names that a list's events have: those of their elements."""
-    by_name: dict[EventName, tuple[str, ...]] = {}
-    for name in repeat.names:
-        by_name |= dict.fromkeys(other_elements(name, repeat.places, repeat.lags), types[name])
-        # Keys call an event of a list by the list's name, or by its own in the body of the closure.
-        by_name[name.inner or repeat.variable] = types[name]
-    return by_name
+            add(step.new, *found[variable_of(step.variable)])
+    return VariableTypes(found)
 
 
 def other_elements(

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from neelc.ir.expressions import Expr, conjuncts
 from neelc.pattern.plan.blocks import UnsupportedQuery, ranges, renamed
 from neelc.pattern.plan.columns import EventColumns
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.pattern.plan.plan import Plan, PlanStep, other_elements
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     Apply,
     Closure,
     EachElement,
+    ElementName,
     EventName,
     FilterStep,
     Fold,
     Follow,
+    InnerList,
+    IterationName,
     KernelStep,
+    ListName,
     Move,
     MoveCondition,
     Present,
@@ -29,7 +34,12 @@ from neelc.runtime.program import (
     Total,
     Value,
     Weigh,
+    WeighTimes,
     conditions,
+    iteration_of,
+    list_of,
+    names_of_step,
+    names_of_value,
     walk_steps,
     with_inner,
 )
@@ -45,13 +55,18 @@ class KernelSteps:
     residual: tuple[Expr, ...]
 
 
-def plan_to_steps(plan: Plan, columns: EventColumns) -> KernelSteps:
+def plan_to_steps(plan: Plan, columns: EventColumns, all_here: bool = False) -> KernelSteps:
     """The plan's steps for the kernel; raises `UnsupportedQuery` if a check needs what the kernel cannot
-    compute."""
-    values = KernelValues(columns, frozenset(may_be_absent(plan.steps)))
+    compute. With `all_here`, as few conditions as possible are left for complete matches."""
+    values = KernelValues(columns, frozenset(may_be_absent(plan.steps)), all_here=all_here)
     residual: list[Expr] = []
     steps = _of_match(plan.steps, values, residual)
+    for condition in (one for one in residual if len(ranges(one)) > 1):
+        raise UnsupportedQuery(
+            f"the condition `{condition}` in a closure inside of a closure", condition.span
+        )
     kept = tuple(_with_folds(step, values) for step in steps)
+    kept = tuple(_with_elements(step, frozenset(_named_in_lists(kept))) for step in kept)
     return KernelSteps(kept, groups(values.coded), tuple(dict.fromkeys(residual)))
 
 
@@ -75,7 +90,7 @@ def may_be_absent(steps: Sequence[PlanStep]) -> Iterator[EventName]:
 
 def _absent_elements(one: RepeatStep[Expr] | Closure) -> Iterator[EventName]:
     """The first iteration has none before it, and an empty list has no element."""
-    for name in one.names:
+    for name in (name for name in one.names if name.list == one.variable):
         yield from other_elements(name, one.places, one.lags)
 
 
@@ -104,15 +119,15 @@ def _of_match(
 def _step_of_match(step: PlanStep, values: KernelValues, residual: list[Expr]) -> KernelStep | None:
     match step:
         case Take(where=where, when=()):
-            return _take(replace(step, where=tuple(_computable(where, values, residual))), values.value)
+            return _take(replace(step, where=tuple(_computable(where, values, residual))), values.of_match)
         case FilterStep(condition, ()):
             left = tuple(_computable((condition,), values, residual))
-            return FilterStep(values.value(left[0])) if left else None
+            return FilterStep(values.of_match(left[0])) if left else None
         case RepeatStep(when=()):
             return _repeat_of_match(step, values, residual)
         case EachElement(steps=(FilterStep(condition, ()),), when=()):
             try:
-                return _translated(step, values.value)
+                return _translated(step, values.of_match)
             except NotInKernel:
                 if step.variable not in ranges(condition):
                     raise
@@ -133,7 +148,7 @@ def _computable(conditions: Sequence[Expr], values: KernelValues, residual: list
 
 def _is_computable(condition: Expr, values: KernelValues) -> bool:
     try:
-        values.value(condition)
+        values.of_match(condition)
     except NotInKernel:
         return False
     return True
@@ -147,11 +162,13 @@ def _repeat_of_match(step: RepeatStep[Expr], values: KernelValues, residual: lis
     early: list[Expr] = []
     first = _of_match(step.first, values, early)
     residual += later
+    iteration = dict.fromkeys(iteration_of(name, step.variable) for name in step.names)
     for condition in (one for one in early if one not in later):
-        for name in step.names:
+        for name in iteration:
+            assert isinstance(name, IterationName), "what an iteration binds"
             condition = renamed(condition, name, name.at(1))
         residual.append(condition)
-    return _repeat(_with_computable_early(step, values), first, following, values.value)
+    return _repeat(_with_computable_early(step, values), first, following, values.of_match)
 
 
 def _with_computable_early(step: RepeatStep[Expr], values: KernelValues) -> RepeatStep[Expr]:
@@ -168,7 +185,7 @@ def _step_of_check(step: PlanStep, values: KernelValues) -> KernelStep:
         return _with_computable_early(inner, values) if isinstance(inner, RepeatStep) else inner
 
     try:
-        return _translated(prepared(step), values.value)
+        return _translated(prepared(step), values.judged_here)
     except NotInKernel as condition:
         raise UnsupportedQuery(f"the condition `{condition}` in a part that is only looked for") from None
 
@@ -176,7 +193,7 @@ def _step_of_check(step: PlanStep, values: KernelValues) -> KernelStep:
 def _value_in_run(condition: Expr, values: KernelValues) -> Value:
     """The condition cannot be checked later: the run would have taken another event."""
     try:
-        return values.value(condition)
+        return values.judged_here(condition)
     except NotInKernel:
         what = f"the condition `{condition}` while a run is looking for its next event"
         raise UnsupportedQuery(what, condition.span) from None
@@ -206,7 +223,7 @@ def _translated(step: PlanStep, value: Translate) -> KernelStep:
             kept = tuple(replace(one, lags=()) for one in closures)
             made = tuple(_move(move, value) for move in moves)
             return Follow(states, made, kept, contiguous, marks=step.marks, when=step.when)
-        case Weigh():
+        case Weigh() | WeighTimes():
             raise AssertionError("no step of a plan")
     return step
 
@@ -265,27 +282,77 @@ def _with_folds(step: KernelStep, values: KernelValues) -> KernelStep:
     step = with_inner(step, lambda inner: _with_folds(inner, values))
     match step:
         case RepeatStep(variable, first=first, next=following):
+            running = _running_folds(variable, (*first, *following), values)
+            before = _folds_named(_folds_inside(variable, values, _is_before), (*first, *following))
             final = _folds((variable,), values, running=False)
-            return replace(step, running=_running_folds(variable, (*first, *following), values), final=final)
+            placed = _folds_inside(variable, values, lambda name: isinstance(name, ElementName))
+            return replace(step, running=(*running, *before), final=(*final, *placed))
         case Follow(closures=closures):
             lists = tuple(closure.variable for closure in closures)
             running, final = (_folds(lists, values, running) for running in (True, False))
             return replace(step, running=running, final=final)
         case EachElement(variable, steps=inner):
-            return replace(step, running=_running_folds(variable, inner, values))
+            own = _folds_inside(variable, values, lambda name: isinstance(name, IterationName))
+            return replace(
+                step, running=_running_folds(variable, inner, values), inner=_folds_named(own, inner)
+            )
     return step
 
 
-def _folds(lists: tuple[str, ...], values: KernelValues, running: bool) -> tuple[Fold, ...]:
+def _folds(lists: Sequence[ListName], values: KernelValues, running: bool) -> tuple[Fold, ...]:
     """Those over some lists; `running` ones are over the elements before `b[i]`."""
     folds = values.folds.values()
     return tuple(one.fold for one in folds if one.variable in lists and one.running == running)
 
 
-def _running_folds(variable: str, steps: Sequence[KernelStep], values: KernelValues) -> tuple[Fold, ...]:
+def _running_folds(variable: ListName, steps: Sequence[KernelStep], values: KernelValues) -> tuple[Fold, ...]:
     """Those over a list whose values some steps look at."""
+    return _folds_named(_folds((variable,), values, running=True), steps)
+
+
+def _folds_inside(
+    of: ListName, values: KernelValues, is_meant: Callable[[ElementName | IterationName], bool]
+) -> tuple[Fold, ...]:
+    """Those over the lists that some iterations of a list have."""
+    return tuple(
+        one.fold
+        for one in values.folds.values()
+        if isinstance(one.variable, ElementName | IterationName)
+        and one.variable.list == of
+        and not one.running
+        and is_meant(one.variable)
+    )
+
+
+def _is_before(name: ElementName | IterationName) -> bool:
+    """Whether the next iteration knows it: the one before, or the first."""
+    return name.lag == 1 if isinstance(name, IterationName) else name.place == 1
+
+
+def _folds_named(folds: Iterable[Fold], steps: Sequence[KernelStep]) -> tuple[Fold, ...]:
+    """Those of some folds whose values some steps look at."""
     named = {name for condition in conditions(steps) for name in _totals(condition)}
-    return tuple(fold for fold in _folds((variable,), values, running=True) if fold.name in named)
+    return tuple(fold for fold in folds if fold.name in named)
+
+
+# The events in lists of iterations that other steps than those of the iteration name.
+
+
+def _named_in_lists(steps: Sequence[KernelStep]) -> Iterator[EventName]:
+    """All names of elements of lists that other lists have in an iteration."""
+    for step in walk_steps(steps):
+        for name in names_of_step(step, names_of_value):
+            if not isinstance(name, str | InnerList) and not isinstance(name.list, str):
+                yield name
+
+
+def _with_elements(step: KernelStep, named: frozenset[EventName]) -> KernelStep:
+    step = with_inner(step, lambda inner: _with_elements(inner, named))
+    if not isinstance(step, RepeatStep) or not any(name.list != step.variable for name in step.names):
+        return step
+    inside = (name for name in named if list_of(name) != step.variable)
+    own = (name for name in inside if isinstance(iteration_of(name, step.variable), ElementName))
+    return replace(step, elements=tuple(sorted(own, key=str)))
 
 
 def _totals(value: Value) -> Iterator[str]:

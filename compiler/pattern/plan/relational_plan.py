@@ -4,13 +4,13 @@ uses."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise, product
 
 from neelc.ir.expressions import Binary, Expr, names_in
 from neelc.ir.program import Match
-from neelc.ir.types import BIGINT
+from neelc.ir.types import BIGINT, is_orderable
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import PlanShape
 from neelc.pattern.plan.blocks import UnsupportedQuery, event_names, renamed
@@ -18,6 +18,7 @@ from neelc.pattern.plan.columns import EVENT, EventColumn, EventColumns, plain_c
 from neelc.pattern.plan.kernel_plan import KeyColumn, key_column, references, struct_names
 from neelc.pattern.plan.match_to_plan import match_to_plan
 from neelc.pattern.plan.plan import Plan, PlanStep, types_of_variables
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     AnyBound,
@@ -34,7 +35,6 @@ from neelc.runtime.program import (
     names_of_step,
     takes,
 )
-from neelc.scalar.operators import is_orderable
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,14 @@ def join_plan(query: Match, keys: tuple[Key, ...], unit: str) -> JoinPlan:
 def relational_plan(query: Match, keys: tuple[Key, ...], unit: str, contiguous: bool = False) -> JoinPlan:
     """What joins and window functions have in common: the steps and the columns, but no branches yet."""
     plan = match_to_plan(query, keys, unit, contiguous)
+    if query.order_types:
+        raise UnsupportedQuery("an order of events of the same time (THEN BY)")
     if plan.collapsed:
         raise UnsupportedQuery("RETURN COLLAPSED")
     if query.partial is not None:
         raise UnsupportedQuery("WITH PARTIAL MATCHES")
+    if query.kept is not None:
+        raise UnsupportedQuery(str(query.kept))
     if any(lists_bound(plan.steps)):
         raise UnsupportedQuery("Kleene closure")
     if plan.counted and (plan.lasting or len(keys) < len(query.partition)):

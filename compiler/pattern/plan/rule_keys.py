@@ -14,7 +14,7 @@ be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import log2
 
@@ -29,6 +29,7 @@ from neelc.pattern.cost.ledger import Ledger
 from neelc.pattern.cost.setting import CostSetting
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import KernelPlan, KeyColumn, kernel_plan
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def pass_signature(rule: RulePlan) -> tuple[object, ...]:
     streams = frozenset(stream.name for stream in query.streams) if everything else None
     windowless = planned.program.reach is None
     # Without a key, time is cut into chunks: only where there is a window.
-    return planned.plan.unit, query.clock, keys, everything, streams, windowless and not keys
+    is_endless = windowless and not keys
+    return planned.plan.unit, query.clock, keys, everything, streams, is_endless, query.order_types
 
 
 def key_signature(key: KeyColumn) -> tuple[object, ...]:
@@ -83,8 +85,8 @@ def coarsened(rule: RulePlan, coarse: Sequence[RulePlan]) -> RulePlan | None:
     """The rule in the pass of others, its own key kept as conditions; None if it cannot be."""
     if not rule.keys or not coarse[0].keys or rule.query.partial is not None:
         return None
-    unit_and_clock = [(one.planned.plan.unit, one.query.clock) for one in (rule, coarse[0])]
-    if unit_and_clock[0] != unit_and_clock[1]:
+    times = [(one.planned.plan.unit, one.query.clock, one.query.order_types) for one in (rule, coarse[0])]
+    if times[0] != times[1]:
         return None
     if any(one.planned.program.everything for one in (rule, coarse[0])) or _lasts_longer(rule, coarse):
         return None

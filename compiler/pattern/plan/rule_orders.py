@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.program import Match
 from neelc.pattern.plan.blocks import renamed
 from neelc.pattern.plan.columns import EVENT
 from neelc.pattern.plan.kernel_plan import KernelPlan
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Take
 from neelc.sharing.plan_finder import SearchLimits
 from neelc.sharing.sharing import ExpressionGroup, Sharing, share_queries

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from neelc.catalog.statistics.numbers import Statistics
@@ -30,7 +30,7 @@ from neelc.ir.expressions import (
 )
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Or, targets
-from neelc.ir.program import EventType, Match, with_all_derived
+from neelc.ir.program import CompleteColumn, EventType, Match, with_all_derived
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import VOID
 from neelc.pattern.cost.ledger import Ledger
@@ -65,6 +65,7 @@ from neelc.runtime.kernels.rules.program import (
     ValueTest,
     role_name,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     CHUNK,
     EventName,
@@ -153,6 +154,7 @@ def branches_of(query: Match) -> tuple[Match, ...]:
     """
     pattern = query.pattern
     whole = query.collapsed or query.distinct or query.aggregated or query.partial is not None
+    whole = whole or query.kept is not None
     if not isinstance(pattern, Or) or pattern.within is not None or whole:
         return (query,)
     if query.strategy != SelectionStrategy.ANY_MATCH or query.is_imprecise:
@@ -181,7 +183,7 @@ def _without_variables(expression: Expr, names: set[str]) -> Expr:
         if isinstance(node, Attribute | EventTime | WholeEvent | Aggregate) and names_in(node) & names:
             if isinstance(node, Aggregate):
                 return _empty(node)
-            return Cast(Literal(None, VOID), node.type)
+            return Cast(Literal(None, VOID), type_of(node))
         return map_children(node, change)
 
     changed = change(expression)
@@ -201,8 +203,16 @@ def why_alone(plan: KernelPlan) -> str | None:
         return "times are imprecise"
     if query.aggregated:
         return "it aggregates over all matches"
+    if any(isinstance(one, CompleteColumn) for stream in query.streams for one in stream.derived):
+        return "WHEN COMPLETE looks for the end of its own data first"
+    if query.numbered is not None:
+        return "match_number is about its own matches"
+    if query.order is not None:
+        return "ORDER BY and LIMIT are about its own rows"
     if query.distinct:
         return "RETURN DISTINCT compares all of its rows"
+    if query.kept is not None:
+        return f"{query.kept} compares all of its matches"
     computed = (*plan.residual, *(output.expression for output in query.outputs))
     nodes = (node for one in computed for node in walk(one))
     if any(isinstance(node, Aggregate) and node.function is not None for node in nodes):
@@ -522,6 +532,7 @@ class _RuleSetMaker:
             everything=any(program.everything for program in programs),
             reach=reach,
             looks_back=any(program.looks_back for program in programs),
+            order=programs[0].order,
             clock=programs[0].clock,
         )
         if self.streaming:

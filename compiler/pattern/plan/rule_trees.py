@@ -10,7 +10,7 @@ rest: SEQ from AND, SEQ_NEG from SEQ, a type from a concept (MQOS's reuse of res
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.runtime.kernels.rules.program import (
     BITS,
@@ -22,6 +22,7 @@ from neelc.runtime.kernels.rules.program import (
     role_number,
     with_roles,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     AnyBound,

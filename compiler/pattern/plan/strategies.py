@@ -4,7 +4,7 @@ plan of each. What cannot be executed is refused here: whoever writes a plan can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.arguments import BUCKETS, ExecutionStrategy, Options
 from neelc.catalog.statistics.numbers import Statistics
@@ -29,7 +29,13 @@ from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.cost.choose import FormChoice, PlanShape, StrategyPrice, pays_to_count, priced_strategies
 from neelc.pattern.cost.estimate import Estimate, is_skewed
-from neelc.pattern.plan.blocks import TooManyRows, UnsupportedQuery, variable_of
+from neelc.pattern.plan.blocks import (
+    EndlessOrder,
+    TooManyRows,
+    UncountedMatches,
+    UnsupportedQuery,
+    variable_of,
+)
 from neelc.pattern.plan.columns import LONGEST, unit_of
 from neelc.pattern.plan.counting.plan import AggregatePlan, aggregate_plan
 from neelc.pattern.plan.emission import (
@@ -49,6 +55,7 @@ from neelc.pattern.plan.relational_plan import (
     refuse_too_many_roles,
     window_plan,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import CHUNK as CHUNK_NUMBER
 from neelc.runtime.program import CHUNK_WIDTH, ImpreciseProgram, PatternProgram
 from neelc.runtime.reference.results import is_over_matches
@@ -62,8 +69,6 @@ NARROW = 17
 MOST_PLACES = 18
 """An average of DECIMALs of more digits, with more places, cannot be rounded in the right place."""
 
-NESTED = "a closure inside a closure"
-
 Bodies = Mapping[str, tuple[str, ...]]
 
 
@@ -71,10 +76,10 @@ def refuse_results(query: Match, expressions: Iterable[Expr]) -> None:
     """Raise `UnsupportedQuery` for the first thing that cannot be computed of a match.
 
     >>> from pattern_examples import query
-    >>> match = query("SEQ(A a, SEQ(B b, C+ c[])+ k[]) RETURN max(k[].c[].x)")
+    >>> match = query("SEQ(A a, B+ b[]) RETURN avg(CAST(b[].x AS DECIMAL(38, 20)))")
     >>> refuse_results(match, [output.expression for output in match.outputs])
     Traceback (most recent call last):
-    neelc.pattern.plan.blocks.UnsupportedQuery: a closure inside a closure
+    neelc.pattern.plan.blocks.UnsupportedQuery: the average of a list of DECIMALs with more than 18 places
     """
     bodies = closures_of(query.pattern)
     for reason in (reason for one in expressions for reason in _reasons(one, bodies)):
@@ -110,21 +115,18 @@ def _of_array(expression: Expr, bodies: Bodies) -> Iterator[str]:
         yield from _reasons(expression, bodies)
         return
     one = element(expression, each, 0)
-    if is_many(one):
-        yield NESTED
-    else:
-        yield from _reasons(one, bodies)
+    yield from _of_array(one, bodies) if is_many(one) else _reasons(one, bodies)
 
 
 def _of_whole(variable: str, type: Struct, bodies: Bodies) -> Iterator[str]:
-    """One event with all its attributes, or an iteration with all its variables."""
+    """One event with all its attributes, or an iteration with all its variables. A variable that a rewriting
+    has taken from the body, be it a list, is NULL in every iteration."""
     body = bodies.get(variable)
     for part in type.fields if body is not None else ():
-        if isinstance(part.type, Array):
-            yield NESTED
-        elif isinstance(part.type, Struct):
-            inner = next((name for name in body or () if bare(name) == bare(part.name)), None)
-            yield from () if inner is None else _of_whole(inner, part.type, bodies)
+        inner = next((name for name in body or () if bare(name) == bare(part.name)), None)
+        kind = part.type.element if isinstance(part.type, Array) else part.type
+        if inner is not None and isinstance(kind, Struct):
+            yield from _of_whole(inner, kind, bodies)
 
 
 def _of_aggregate(node: Aggregate, type: DataType) -> Iterator[str]:
@@ -316,14 +318,22 @@ def _weighed(task: PlanningTask) -> tuple[Match, KernelPlan]:
 
 def _join(task: PlanningTask) -> StrategyPlan:
     planned = join_plan(task.query, task.keys, task.unit)
-    refuse_results(task.query, _outputs(task.query))
-    return StrategyPlan(ExecutionStrategy.JOIN, task.query, planned)
+    return _relational(ExecutionStrategy.JOIN, task, planned)
 
 
 def _window(task: PlanningTask) -> StrategyPlan:
     planned = window_plan(task.query, task.keys, task.unit)
+    return _relational(ExecutionStrategy.WINDOW, task, planned)
+
+
+def _relational(
+    strategy: ExecutionStrategy, task: PlanningTask, planned: JoinPlan | WindowPlan
+) -> StrategyPlan:
+    """Only kernels count the matches of a task: a limit that somebody gave is theirs to check."""
     refuse_results(task.query, _outputs(task.query))
-    return StrategyPlan(ExecutionStrategy.WINDOW, task.query, planned)
+    if task.most_matches is not None:
+        raise UncountedMatches(strategy)
+    return StrategyPlan(strategy, task.query, planned)
 
 
 def _counting(task: PlanningTask) -> StrategyPlan:
@@ -364,10 +374,10 @@ quarter where a pattern looks back."""
 
 def in_chunks(planned: KernelPlan, chunked: bool) -> KernelPlan:
     """The plan with time cut into chunks if it is `chunked`, or without a key; that requires a window of
-    time."""
+    time. Which matches are kept is known only where all of a key are."""
     program = planned.program
     reach = program.reach
-    if reach is None or (program.keys and not chunked):
+    if reach is None or (program.keys and not chunked) or program.kept is not None:
         return planned
     if isinstance(program, ImpreciseProgram):
         # The width of a chunk depends on how imprecise times are: it is a column.
@@ -394,6 +404,10 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
     kernel [('kernel', ''), ('window', 'window functions for a pattern of several events'), ('join', '')]
     """
     if task.streaming:
+        if task.query.numbered is not None:
+            raise EndlessOrder("match_number needs all matches, and on a stream there is no last one")
+        if task.query.order is not None:
+            raise EndlessOrder("ORDER BY needs all rows of a result, and on a stream there is no last one")
         found = _on_stream(task)
         return replace(found, prices=(StrategyPrice(found.strategy),))
     if strategy is not None:
@@ -406,7 +420,7 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
     possible = {name: plan for name, plan in plans.items() if isinstance(plan, StrategyPlan)}
     refusals = {name: plan for name, plan in plans.items() if isinstance(plan, UnsupportedQuery)}
     if not possible:
-        raise refusals[PRICED[0]]  # the kernel can do the most: what it cannot do is the reason
+        raise _refusal(refusals)
     shapes = {name: plan.shape for name, plan in possible.items()}
     best, works = priced_strategies(shapes, task.estimate, task.query.strategy.is_contiguous)
     prices = (
@@ -416,6 +430,14 @@ def planned_match(task: PlanningTask, strategy: ExecutionStrategy | None = None)
         for name in PRICED
     )
     return replace(possible[best], prices=tuple(prices))
+
+
+def _refusal(refusals: Mapping[ExecutionStrategy, UnsupportedQuery]) -> UnsupportedQuery:
+    """Why no strategy can execute a query: the kernel can do the most, so what it cannot do is the reason,
+    unless all that others lack is the limit of matches."""
+    kernel = refusals[ExecutionStrategy.KERNEL]
+    uncounted = (one.strategy for one in refusals.values() if isinstance(one, UncountedMatches))
+    return next((UncountedMatches(strategy, kernel.what) for strategy in uncounted), kernel)
 
 
 def _attempt(strategy: ExecutionStrategy, task: PlanningTask) -> StrategyPlan | UnsupportedQuery:

@@ -8,8 +8,8 @@ after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import EventRef, Expr, Index, is_array_of_path, is_many, lists
@@ -24,17 +24,19 @@ from neelc.ir.types import (
     LENGTHS,
     WIDE,
     YEAR_INTERVAL,
+    Array,
     DataType,
     Struct,
 )
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
-from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn
+from neelc.pattern.plan.columns import EVENT, NUMBER, EventColumn, order_names
 from neelc.pattern.plan.counting.plan import AggregatePlan, TalliedAggregate
 from neelc.pattern.plan.kernel_plan import START, KernelPlan, KeyColumn, closures_of
 from neelc.pattern.plan.plan import Role
 from neelc.rows.plan.conditions import changed
-from neelc.rows.plan.expression_to_value import expression_to_value
+from neelc.rows.plan.expression_to_value import lowered
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, SUM
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     ELEMENT,
     MATCH_END,
@@ -69,6 +71,8 @@ def network_columns(planned: KernelPlan) -> Iterator[tuple[str, ValueType]]:
     yield START, "bigint"
     if planned.program.lasting:
         yield "end", "bigint"
+    query = planned.query
+    yield from zip(order_names(query), map(value_type, query.order_types), strict=True)
     yield "roles", "bigint" if len(planned.plan.roles) > 30 else "int"
     for key in planned.keys:
         if not key.is_column:
@@ -79,37 +83,6 @@ def network_columns(planned: KernelPlan) -> Iterator[tuple[str, ValueType]]:
 
 def key_type(key: KeyColumn) -> DataType:
     return DOUBLE if key.type == FLOAT else key.type
-
-
-# Expressions for workers: what they name is found first, and has a column or a path of its own.
-
-LEAF = "#leaf"
-Leaf = Callable[[Node], Value | None]
-
-
-def lowered(expression: Expr, leaf: Leaf) -> Value:
-    """An expression as operations, given the values of what it names."""
-    values: dict[str, Value] = {}
-
-    def change(node: Node) -> Node | None:
-        value = leaf(node)
-        if value is None:
-            return None
-        assert isinstance(node, Expr)
-        name = f"leaf_{len(values)}"
-        values[name] = value
-        return e.Attribute(e.Variable(LEAF), name, type_of(node))
-
-    return _with_leaves(expression_to_value(changed(expression, change)), values)
-
-
-def _with_leaves(value: Value, leaves: Mapping[str, Value]) -> Value:
-    match value:
-        case ColumnValue(variable, name) if variable == LEAF:
-            return leaves[name]
-        case Apply(operands=operands):
-            return replace(value, operands=tuple(_with_leaves(one, leaves) for one in operands))
-    return value
 
 
 def time_value(number: Value, unit: str, clock: Clock) -> Value:
@@ -294,6 +267,8 @@ class MatchValues:
                 inside = self._attribute(e.Attribute(event, part.name, part.type))
             else:
                 for name in (name for name in bodies if bare(name) == bare(part.name)):
+                    if isinstance(part.type, Array):
+                        raise UnsupportedNetwork(f"`{event}`, which has lists of lists,")
                     inside = self._whole(e.InnerVariable(event, name), part.type)
             parts += (Constant(bare(part.name)), inside)
         struct = Apply("named_struct", tuple(parts), value_type(type))
@@ -312,6 +287,8 @@ class MatchValues:
             )
 
         one = changed(argument, change)
+        if is_many(one):
+            raise UnsupportedNetwork(f"`{argument}`, a list of lists,")
         if function == "count" and isinstance(one, e.WholeEvent) and not distinct:
             value = self.event(one.event)  # to be counted, events need not be looked into
         else:

@@ -9,7 +9,6 @@ the same value of f, then the greatest t with a g(t) that is no greater than tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from neelc.ir.expressions import (
     Binary,
@@ -23,6 +22,7 @@ from neelc.ir.expressions import (
     Literal,
 )
 from neelc.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.intervals import counts_months
 from neelc.scalar.operators import INTEGERS
 from neelc.scalar.type_of import type_of

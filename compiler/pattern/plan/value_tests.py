@@ -4,12 +4,12 @@ up for all rules of a set together."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from neelc.ir.expressions import Between, Binary, Expr, InList, Like, Literal, names_in
 from neelc.ir.types import BIGINT, DOUBLE, INT, SMALLINT, STRING, TINYINT
 from neelc.runtime.kernels.rules.program import ValueRange
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.type_of import type_of
 
 COMPARED = (TINYINT, SMALLINT, INT, BIGINT, DOUBLE, STRING)

@@ -45,7 +45,13 @@ from neelc.pattern.rules.tighten_window import tighten_window
 from neelc.pattern.rules.unwrap_negated_exists import unwrap_negated_exists
 from neelc.pattern.rules.unwrap_negated_optional import unwrap_negated_optional
 from neelc.pattern.rules.unwrap_single_part import unwrap_single_part
+from neelc.pattern.rules.when_complete_to_condition import when_complete_to_condition
 
+COMPLETE = PatternBatch(
+    "the end of the data",
+    "Before all others: its proof is about scopes as they are written; conditions are placed afterwards.",
+    wholes=(when_complete_to_condition,),
+)
 WINDOWS = PatternBatch(
     "windows",
     "Before lists are flattened: a list with a window of its own stays a list.",
@@ -99,7 +105,17 @@ TRUTH = PatternBatch(
     wholes=(fold_outputs, drop_impossible_choice),
 )
 
-SIMPLIFY: tuple[PatternBatch, ...] = (WINDOWS, FLATTEN, PLACE, EQUALITIES, KEYS, TRUTH, FLATTEN, PLACE)
+SIMPLIFY: tuple[PatternBatch, ...] = (
+    COMPLETE,
+    WINDOWS,
+    FLATTEN,
+    PLACE,
+    EQUALITIES,
+    KEYS,
+    TRUTH,
+    FLATTEN,
+    PLACE,
+)
 
 UNUSED: tuple[PatternBatch, ...] = (
     PatternBatch(

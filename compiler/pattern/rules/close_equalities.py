@@ -79,7 +79,7 @@ def _with_regions(
     """`part` with the regions inside it closed."""
 
     def change(child: Node) -> Node:
-        if not isinstance(child, p.Pattern):
+        if not isinstance(child, p.Pattern) or isinstance(child, p.ClosureGap):
             return child
         if isinstance(part, p.Joint):
             return _with_regions(child, known, visible, timed)

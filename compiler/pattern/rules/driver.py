@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from neelc.ir.node import remembered
-from neelc.ir.patterns import Pattern, inner_parts
+from neelc.ir.patterns import ClosureGap, Pattern, inner_parts
 from neelc.ir.program import Match, NamedQuery, Program
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.batches import MEMBERS, NORMALISE, OPERATORS_IN, ORDER, SIMPLIFY, UNUSED
@@ -21,6 +21,7 @@ from neelc.pattern.rules.rule import (
     RuleStep,
 )
 from neelc.rewriting import TreePass, until_none_fires
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass
@@ -48,7 +49,7 @@ def rewrite(query: Match, batches: Iterable[PatternBatch]) -> Rewriting:
 
 
 def _run(batch: PatternBatch, query: Match, log: RuleLog) -> Match:
-    parts = TreePass(batch, inner_parts, partial(_apply, batch.parts, log), log.steps)
+    parts = TreePass(batch, rewritten_parts, partial(_apply, batch.parts, log), log.steps)
 
     def one_pass(query: Match) -> Match:
         log.refusals.clear()
@@ -59,6 +60,11 @@ def _run(batch: PatternBatch, query: Match, log: RuleLog) -> Match:
         return query
 
     return until_none_fires(batch, query, one_pass, log.steps)
+
+
+def rewritten_parts(part: Pattern) -> Iterable[Pattern]:
+    """The parts of a part that rules are tried on: what a closure must lack stays as it is."""
+    return (inner for inner in inner_parts(part) if not isinstance(inner, ClosureGap))
 
 
 def _with_pattern(query: Match, pattern: Pattern) -> Match:
@@ -129,8 +135,8 @@ def forms(query: Match, is_stream: bool = False) -> tuple[QueryForm, ...]:
 
     `is_stream` says that other queries read it as a stream: see `has_readers`.
     """
-    # Which of several partial matches is kept depends on the times of all their events.
-    is_stream = is_stream or query.partial is not None
+    # Which of several matches is kept depends on the times of all their events.
+    is_stream = is_stream or query.partial is not None or query.kept is not None
     simple = rewrite(query, SIMPLIFY if is_stream else (*SIMPLIFY, *UNUSED))
     distinct: list[QueryForm] = []
     for name, batches in FORMS.items():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import declared, targets
 from neelc.ir.program import Match
 from neelc.pattern.rules.rebuilding import shorter
+from neelc.runtime.late_dataclass import dataclass
 
 
 def drop_wider_window(query: Match) -> Match | None:
@@ -65,7 +66,7 @@ def _narrowed(part: p.Pattern, around: tuple[OuterWindow, ...]) -> p.Pattern:
     elif own is not None:
         around = (*around, OuterWindow(own))
     match part:
-        case p.Not():
+        case p.Not() | p.ClosureGap():
             around = ()
         case p.Exists(variables):
             around = _hiding(around, variables)

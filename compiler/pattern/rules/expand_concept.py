@@ -73,7 +73,7 @@ def _regions(pattern: p.Pattern) -> Iterator[p.Pattern]:
     """The parts that ORs can be moved to the root of."""
     yield pattern
     for node in all_parts(pattern):
-        if isinstance(node, p.Not | p.Optional | p.Repeat):
+        if isinstance(node, p.Not | p.Optional | p.Repeat | p.ClosureGap):
             yield node.part
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr, Variable
@@ -11,6 +11,7 @@ from neelc.ir.node import Node, map_children
 from neelc.pattern.analysis.absent import impossible, is_impossible
 from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.pattern.analysis.truth import contradict, times_in_order
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.evaluate_constants import FALSE
 
 

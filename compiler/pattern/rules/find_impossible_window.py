@@ -27,7 +27,8 @@ def find_impossible_window(part: Pattern, facts: QueryFacts) -> Pattern | None:
     >>> print(after(find_impossible_window, "SEQ(A a, SEQ(B b, C c) WITHIN 0, D d)"))
     SEQ(A a, SEQ(B b, C c WHERE FALSE) WITHIN 0 MILLISECONDS, D d)
 
-    Parts of an AND may be simultaneous. What EXISTS drops, what may be absent and what is negative is not
+    Parts of an AND may be simultaneous. So may those of a SEQ, as far as windows see, where THEN BY orders
+    events of the same time. What EXISTS drops, what may be absent and what is negative is not
     measured.
 
     >>> after(find_impossible_window, "AND(A a, B b) WITHIN 0")
@@ -43,7 +44,7 @@ def is_too_small(window: Window, part: Pattern, query: Match) -> bool:
     assert isinstance(window.count, Literal) and isinstance(window.count.value, int), "a bound window"
     if window.unit == "EVENT":
         return window.count.value < least_events(part)
-    tick = LENGTHS[finest_unit(query)]
+    tick = 0 if query.order_types else LENGTHS[finest_unit(query)]
     return window.count.value * LENGTHS[window.unit or ""] < (least_sequence(part) - 1) * tick
 
 

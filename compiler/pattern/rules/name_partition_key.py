@@ -72,7 +72,7 @@ def _inside(part: p.Pattern, name: str, sure: frozenset[str]) -> p.Pattern:
     has_regions = isinstance(part, p.Or | p.Not | p.Optional | p.Repeat)
 
     def change(child: Node) -> Node:
-        if not isinstance(child, p.Pattern):
+        if not isinstance(child, p.Pattern) or isinstance(child, p.ClosureGap):
             return child
         return without_implied(child, name, sure) if has_regions else _inside(child, name, sure)
 
@@ -127,6 +127,11 @@ def name_partition_key(query: Match) -> Match | RefusalReason | None:
 
     >>> print(name_partition_key(query("SEQ(A a, !(B b : b.id = a.id)) WITHIN 5")).reason)
     a may have no id
+
+    Of a list that may be empty, a condition on each element may be about none.
+
+    >>> print(name_partition_key(query("SEQ(B* b[], A a) WHERE b[i].id = a.id")).reason)
+    a may have no id
     """
     roles = QueryRoles(query)
     refused: RefusalReason | None = None
@@ -180,9 +185,23 @@ def _loose_end(part: p.Pattern, name: str, known: RegionEqualities) -> str | Non
     for role, term in terms.items():
         if not is_alike(term, seed):
             return f"{role.variable} has it as {term}"
-    if not any(_is_null_rejecting(condition, seed) for condition in region_conjuncts(part)):
+    judged = (one for one in region_conjuncts(part) if _is_judged(one, part))
+    if not any(_is_null_rejecting(condition, seed) for condition in judged):
         return f"{first.variable} may have no {bare(name)}"
     return None
+
+
+def _is_judged(condition: Expr, part: p.Pattern) -> bool:
+    """Whether a condition on elements of lists is about one at least: each list that it names by `b[i]` is
+    so long."""
+    lists = (spot.part for spot in spots(part) if isinstance(spot.part, p.Repeat))
+    lengths = {one.variable: one.least for one in lists}
+    for node in walk(condition):
+        match node:
+            case ListElement(Variable(variable), Index("CURRENT", offset)):
+                if lengths.get(variable, 0) <= -offset:
+                    return False
+    return True
 
 
 def _is_null_rejecting(condition: Expr, term: Expr) -> bool:

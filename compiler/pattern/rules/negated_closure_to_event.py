@@ -35,7 +35,7 @@ def negated_closure_to_event(part: Pattern, facts: QueryFacts) -> Pattern | None
     >>> after(negated_closure_to_event, "SEQ(A a, !((B+ b[]) WITHIN 5 EVENTS), C c)")
     """
     match part:
-        case Not(Repeat(Event() as event, 0 | 1, _, str() as name) as closure):
+        case Not(Repeat(Event() as event, 0 | 1, _, str() as name, gaps=()) as closure):
             if not _holds_for_one(closure.within, event, facts):
                 return None
             required = [c for c in conjuncts(closure.where) if not _is_later(c, name)]

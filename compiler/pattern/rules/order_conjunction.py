@@ -26,7 +26,8 @@ def order_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReas
 
     Not with other parts than events: a negation looks at the scope of the AND, and would see only a gap of
     the SEQ. Not with events that last, which can overlap without starting together. Not for events of
-    streams that write their times differently, for which there is no `a.ts = b.ts`. Not beyond MAX_BRANCHES.
+    streams that write their times differently, for which there is no `a.ts = b.ts`. Not where THEN BY orders
+    events of the same time: `a.ts = b.ts` would hold for events in sequence. Not beyond MAX_BRANCHES.
 
     >>> after(order_conjunction, "AND(A a, !N n, B b) WITHIN 5")
     >>> print(after(order_conjunction, "AND(A a, B b)", LASTING))
@@ -41,6 +42,10 @@ def order_conjunction(part: Pattern, facts: QueryFacts) -> Pattern | RefusalReas
         return None
     if lasting := next((event for event in events if facts.may_last(event.type)), None):
         return RefusalReason(f"{lasting.type} events may last, and need not come one after the other")
+    if facts.query.order_types:
+        return RefusalReason(
+            "THEN BY orders its events, and no condition says which of them are simultaneous"
+        )
     clocks = {clock for event in events for clock in _clocks(event, facts)}
     if len(clocks) > 1:
         return RefusalReason("its events come from streams that write their times in different ways")

@@ -4,7 +4,7 @@ list around it, and the branches that result are counted."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, product
 from math import prod
@@ -28,6 +28,7 @@ from neelc.ir.patterns import (
 from neelc.ir.types import LENGTHS
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.pattern.rules.rule import RefusalReason
+from neelc.runtime.late_dataclass import dataclass
 
 
 def constrained(part: Pattern, where: Expr | None, within: Window | None = None) -> Pattern | None:
@@ -178,7 +179,7 @@ def _region(node: p.Pattern, part: p.Pattern, around: p.Pattern) -> p.Pattern | 
         return around
     if isinstance(node, p.Event):
         return None
-    ends = isinstance(node, p.Not | p.Repeat | p.Optional)
+    ends = isinstance(node, p.Not | p.Repeat | p.Optional | p.ClosureGap)
     inside = (_region(inner, part, inner if ends else around) for inner in inner_parts(node))
     return next((place for place in inside if place is not None), None)
 
@@ -193,6 +194,9 @@ def put(outer: p.Pattern, old: p.Pattern, new: p.Pattern) -> p.Pattern:
 # What stands in the way of pushing a negation down, and how many cases it makes.
 
 # Parts that do not care how far their scope reaches beyond their own events.
+
+
+_BEFORE_FIRST = (p.GapReach.FIRST, p.GapReach.UNTIL)
 
 
 def is_closed(part: p.Pattern, at_end: bool, dropped: frozenset[str] = frozenset()) -> bool:
@@ -215,6 +219,8 @@ def is_closed(part: p.Pattern, at_end: bool, dropped: frozenset[str] = frozenset
     """
     match part:
         case p.Event(variable=variable) | p.Repeat(variable=variable) if variable in dropped:
+            return False
+        case p.Repeat(gaps=gaps) if not at_end and any(gap.reach in _BEFORE_FIRST for gap in gaps):
             return False
         case p.Event() | p.Repeat(p.Event()):
             return True

@@ -8,12 +8,12 @@ nothing to say; or `RefusalReason` when it would have had something to do but mu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
 from neelc.pattern.analysis.regions import QueryFacts
 from neelc.rewriting import Batch
+from neelc.runtime.late_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.catalog.streams import ColumnSource, unknown
 from neelc.findings import Findings, did_you_mean, variable_meant
@@ -13,9 +13,11 @@ from neelc.ir.names import bare, find, find_variable, meant, same, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Column, OutputColumn
 from neelc.ir.types import BIGINT, BOOLEAN, INT, STRING, VOID, Array, DataType, Map, Struct
-from neelc.scalar.functions import aggregated, fit, is_row_aggregate, report_foreign
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.statistics import PAIRED
+from neelc.scalar.functions import aggregated, fit, is_row_aggregate, paired, report_foreign
 from neelc.scalar.operators import Typed, literal_integer
-from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, ROW_AGGREGATE_SIGNATURES
 from neelc.scalar.typing import typed, typed_condition
 
 # The columns of the rows that a row pattern reads.
@@ -344,11 +346,11 @@ class RowNames:
 
     def _aggregate(self, node: e.Call, final: bool, condition: e.Expr | None = None) -> e.Expr:
         """An aggregate; with a condition, all other rows have NULL as its argument, which counts nowhere."""
-        name = "collect_list" if node.name.lower() == "array_agg" else node.name.lower()
+        name = READ_AS.get(node.name.lower(), node.name.lower())
         conditions = () if condition is None else (condition,)
         if name == "count" and len(node.arguments) <= 1 and all(map(_is_star, node.arguments)):
             return self._number_of_rows(node, final, conditions)
-        if node.distinct and name in ROW_AGGREGATE_SIGNATURES:
+        if node.distinct and (name in ROW_AGGREGATE_SIGNATURES or name in PAIRED):
             return self.without_distinct(node, "takes the value of one row")
         signature = AGGREGATE_SIGNATURES.get(name) or ROW_AGGREGATE_SIGNATURES[name]
         if not signature.accepts(len(node.arguments)):
@@ -391,6 +393,11 @@ class RowNames:
         """max_by and min_by: an aggregate of one argument, a value and what it is chosen by. Rows where the
         latter is NULL are not chosen."""
         name = node.name.lower()
+        if name in PAIRED:
+            pairs, kind = paired(name, arguments, node, self.findings.report)
+            if not isinstance(pairs, e.Aggregate) or pairs.argument is None:
+                return unknown(node)
+            return e.OverRows(kind, name, self._if(tests, pairs.argument), variables, final, span=node.span)
         fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
         if fitted is None:
             return unknown(node)

@@ -7,7 +7,7 @@ Without it, only streams, named queries and simple subqueries of these are under
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, report_refusal
 from neelc.catalog.streams import declared_stream
@@ -40,6 +40,7 @@ from neelc.rows.bind.simple import (
     understood_columns,
 )
 from neelc.rows.bind.untrusted import TrustCheck, without_comments
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.parameters import to_constant
 from neelc.scalar.spark.expressions import sql
 from neelc.source import Source, Span
@@ -62,6 +63,10 @@ class DescribedColumns:
     stream: Stream | None = None
 
 
+NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+"""Spark's word for a table that is not there."""
+
+
 class SparkRejection(Exception):
     """Spark does not understand a query; `fragment` is the part of its text that it points at."""
 
@@ -69,6 +74,14 @@ class SparkRejection(Exception):
         super().__init__(message)
         self.message = message
         self.fragment = fragment
+
+
+class UnspelledQuery(SparkRejection):
+    """The local engine cannot execute a query."""
+
+
+ON_SPARK = "Spark runs it: --engine spark, or neelc.sql(spark, ...)"
+"""What to do about it."""
 
 
 Describe = Callable[[SparkQuery, Mapping[str, DescribedColumns]], DescribedColumns]
@@ -347,7 +360,11 @@ def refused_at(
 ) -> None:
     """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
     not know."""
-    is_missing = "TABLE_OR_VIEW_NOT_FOUND" in refusal.message
+    if isinstance(refusal, UnspelledQuery):
+        message = f"not supported by the local engine yet: {refusal.message}"
+        findings.report("NEEL4150", message, span, ON_SPARK)
+        return
+    is_missing = NO_TABLE in refusal.message
     hint = (
         "declare it with CREATE STREAM, or give it: name=DataFrame, --stream name=path"
         if is_missing

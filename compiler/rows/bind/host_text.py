@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from neelc.findings import Findings
@@ -12,6 +12,7 @@ from neelc.ir.expressions import QUERY
 from neelc.ir.names import bare
 from neelc.ir.program import OutputColumn
 from neelc.ir.script import HostClause, HostSelect, WithClause
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import sql
 from neelc.scalar.spark.trees import QUERY as QUERY_KIND
 from neelc.scalar.spark.trees import alias, identifier, read_statement

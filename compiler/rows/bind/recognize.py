@@ -17,12 +17,11 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, OutputColumn
 from neelc.ir.row_patterns import AbsentSymbol, Instants, MatchRecognize, MatchTemporal
 from neelc.ir.script import HostClause, Matcher
-from neelc.ir.types import TIMESTAMP, DataType
+from neelc.ir.types import TIMESTAMP, DataType, is_orderable
 from neelc.pattern.bind.outputs import output_name
 from neelc.pattern.bind.windows import bind_window
 from neelc.rows.bind.expressions import FORMS, InputColumns, RowNames, RowQueries
 from neelc.scalar.functions import is_row_aggregate
-from neelc.scalar.operators import is_orderable
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc import syntax as parse
 from neelc.catalog.streams import ColumnSource, SelectNames
@@ -18,6 +18,7 @@ from neelc.ir.row_patterns import MatchRecognize, Output
 from neelc.ir.script import FromItem, FromQuery, FromStream, RunQuery, ScriptQuery, Select
 from neelc.pattern.bind.outputs import output_name
 from neelc.rows.bind.recognize import bound_clause, check_row_pattern
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.parameters import with_arguments
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
@@ -31,7 +32,7 @@ ReadRows = tuple[
 SEES_ITS_OWN = "a subquery in MATCH_RECOGNIZE can name its own tables only, not the rows of the pattern"
 
 
-SPARK_RUNS_IT = "without --engine reference, Spark runs it"
+SPARK_RUNS_IT = "the other engines run it: leave --engine reference out"
 
 
 class NotSimple(Exception):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,6 +21,7 @@ from neelc.ir.names import bare, written
 from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, FromAgent, HostClause, HostSelect, Script
 from neelc.rows.bind.host_text import STAND_IN, stand_in_text, tokens_of
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.spark.trees import read_statement, same_name
 from neelc.source import Source, Span
@@ -84,8 +84,12 @@ nullifzero zeroifnull
 """
 
 _MORE = (WINDOWS, AGGREGATES, COLLECTIONS, TEXTS, TIMES, NUMBERS, CASTS)
-ALLOWED = frozenset(
-    {*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(one for text in _MORE for one in text.split())}
+MAKE_ROWS = frozenset(("array_repeat", "sequence"))
+"""Arrays of any length, of nothing: with explode, so many rows."""
+
+ALLOWED = (
+    frozenset({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(one for text in _MORE for one in text.split())})
+    - MAKE_ROWS
 )
 """The functions that may be called, in small letters: neelc's own, and these of Spark's."""
 

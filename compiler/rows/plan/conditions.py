@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import ROW, conjoin, conjuncts, names_in
@@ -23,6 +23,7 @@ from neelc.runtime.kernels.rows.program import (
     RowLocation,
     is_first_row,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ColumnValue, EventName, Value
 from neelc.scalar.type_of import type_of
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 from neelc.ir import expressions as e
 from neelc.ir.names import bare
+from neelc.ir.node import Node, map_children
 from neelc.ir.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value
 from neelc.runtime.values.times import day_interval_text
@@ -116,3 +119,36 @@ def _condition(node: e.Expr) -> Value:
 
 def _unless(negated: bool, value: Value) -> Value:
     return Apply("not", (value,)) if negated else value
+
+
+# Expressions over more than the columns of a row: what they name is found first, and has a value of its own.
+
+LEAF = "#leaf"
+Leaf = Callable[[Node], Value | None]
+
+
+def lowered(expression: e.Expr, leaf: Leaf) -> Value:
+    """An expression as operations, given the values of what it names."""
+    values: dict[str, Value] = {}
+
+    def change(node: Node) -> Node:
+        value = leaf(node)
+        if value is None:
+            return map_children(node, change)
+        assert isinstance(node, e.Expr)
+        name = f"leaf_{len(values)}"
+        values[name] = value
+        return e.Attribute(e.Variable(LEAF), name, type_of(node))
+
+    changed = change(expression)
+    assert isinstance(changed, e.Expr)
+    return _with_leaves(expression_to_value(changed), values)
+
+
+def _with_leaves(value: Value, leaves: Mapping[str, Value]) -> Value:
+    match value:
+        case ColumnValue(variable, name) if variable == LEAF:
+            return leaves[name]
+        case Apply(operands=operands):
+            return replace(value, operands=tuple(_with_leaves(one, leaves) for one in operands))
+    return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import permutations
 
 from neelc.arguments import BUCKETS
@@ -27,6 +27,7 @@ from neelc.rows.plan.conditions import (
 )
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # From a row pattern to an automaton that takes one row at each step.

@@ -8,7 +8,7 @@ So there must be a bound on how long that takes: WITHIN, or a pattern that takes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from neelc.ir import expressions as e
 from neelc.ir import row_patterns as r
@@ -18,11 +18,13 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, walk
 from neelc.ir.row_patterns import SortItem
 from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
-from neelc.pattern.plan.stream_network import UnsupportedNetwork, lowered
+from neelc.pattern.plan.stream_network import UnsupportedNetwork
 from neelc.rows.plan.conditions import columns_at_row, columns_over_rows
+from neelc.rows.plan.expression_to_value import lowered
 from neelc.rows.plan.plan import ClausePlan, HostPlan, RowPlan, row_plan
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowOrder, StreamedRows
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ELEMENT, ColumnValue, ListColumn, Value
 from neelc.scalar.type_of import value_type
 

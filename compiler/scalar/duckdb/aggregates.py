@@ -19,7 +19,9 @@ from neelc.ir.types import (
     DataType,
     Decimal,
     Struct,
+    StructField,
 )
+from neelc.runtime.values.statistics import PAIRED
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
@@ -145,6 +147,14 @@ def _count_if(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
     return aggregate_of(f"count({distinct}CASE WHEN {test.text} THEN TRUE END){HERE}", BIGINT)
 
 
+def _count_distinct(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+    """approx_count_distinct, where a plan counts: it may as well be exact. In what users write, the result
+    would not be Spark's."""
+    if scope.strict:
+        raise UnspelledOperation("the function approx_count_distinct")
+    return aggregate_of(f"count(DISTINCT {pieces[0].text}){HERE}", BIGINT)
+
+
 def _collected(all_values: bool) -> SpellAggregate:
     """collect_list and collect_set, whose values have no order."""
 
@@ -170,6 +180,30 @@ def _end(name: str) -> SpellAggregate:
 
 def _bits(name: str) -> SpellAggregate:
     return lambda pieces, distinct, scope: aggregate_of(f"{name}({pieces[0].text}){HERE}", pieces[0].type)
+
+
+def _statistic(name: str) -> SpellAggregate:
+    """What the runtime computes of all values."""
+
+    def statistic(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        value = cast_to(pieces[0], DOUBLE, scope)
+        return evaluated(name, [_listed(value, distinct)], DOUBLE, scope).opened()
+
+    return statistic
+
+
+PAIR = Struct((StructField("value", DOUBLE), StructField("by", DOUBLE)))
+
+
+def _of_pairs(name: str) -> SpellAggregate:
+    def of_pairs(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        one, other = (cast_to(piece, DOUBLE, scope).text for piece in pieces)
+        known = f"{one} IS NOT NULL AND {other} IS NOT NULL"
+        pair = DuckText(f"CASE WHEN {known} THEN struct_pack(value := {one}, by := {other}) END", PAIR)
+        type = BIGINT if name == "regr_count" else DOUBLE
+        return evaluated(name, [_listed(pair)], type, scope).opened()
+
+    return of_pairs
 
 
 def _numbered(name: str) -> SpellAggregate:
@@ -209,8 +243,10 @@ def _of_frame(name: str) -> SpellAggregate:
 
 
 AGGREGATES: dict[str, SpellAggregate] = {
+    **{name: _of_pairs(name) for name in PAIRED},
     "any": _truth("bool_or"),
     "any_value": _end("first"),
+    "approx_count_distinct": _count_distinct,
     "array_agg": _collected(True),
     "avg": _average,
     "bit_and": _bits("bit_and"),
@@ -223,13 +259,17 @@ AGGREGATES: dict[str, SpellAggregate] = {
     "count_if": _count_if,
     "every": _truth("bool_and"),
     "first": _end("first"),
+    "kurtosis": _statistic("kurtosis"),
     "last": _end("last"),
     "max": _extreme("max"),
     "max_by": _by("max_by"),
     "mean": _average,
+    "median": _statistic("median"),
     "min": _extreme("min"),
     "min_by": _by("min_by"),
+    "skewness": _statistic("skewness"),
     "some": _truth("bool_or"),
+    "std": _spread("stddev_samp", 1),
     "stddev": _spread("stddev_samp", 1),
     "stddev_pop": _spread("stddev_pop", 0),
     "stddev_samp": _spread("stddev_samp", 1),

@@ -26,7 +26,7 @@ from neelc.ir.types import (
 )
 from neelc.runtime.values.types import cast as computed
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, quoted, text_literal, unused
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, field_of, quoted, text_literal, unused
 from neelc.scalar.duckdb.times import clock_of, constant_time, floored, instant_of, of_seconds
 from neelc.scalar.type_of import value_type
 
@@ -120,8 +120,7 @@ def _cast(operand: DuckText, target: DataType, scope: NameScope) -> DuckText:
             return DuckText(f"list_transform({operand.text}, lambda {name}: {inner.text})", target)
         case Struct(fields), Struct(others):
             parts = ", ".join(
-                f"{quoted(bare(o.name))} := "
-                + cast_to(DuckText(f"({operand.text}).{quoted(bare(f.name))}", f.type), o.type, scope).text
+                f"{quoted(bare(o.name))} := " + cast_to(field_of(operand, f), o.type, scope).text
                 for f, o in zip(fields, others, strict=True)
             )
             packed = f"struct_pack({parts})"
@@ -171,7 +170,7 @@ def _fast(operand: DuckText, target: DataType, slow: str, scope: NameScope) -> s
     """What DuckDB does faster than the runtime, at least for common values."""
     source, value, to = operand.type, operand.text, duck_type(target)
     if source == STRING:
-        return _of_text(value, target, slow, scope)
+        return _of_text(operand, target, slow, scope)
     if source == TIMESTAMP:
         return _of_instant(value, target, scope)
     if target == TIMESTAMP and source in (DATE, TIMESTAMP_NTZ):
@@ -229,11 +228,18 @@ def _of_instant(value: str, target: DataType, scope: NameScope) -> str | None:
 # Texts: the common forms are read by DuckDB, all others by the runtime.
 
 _WHOLE = "-?[0-9]{1,18}"
-_DATE = "[1-9][0-9]{3}-(0[1-9]|1[0-2])-[0-3][0-9]"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+# With a zone, the last days that Python can count may be too late.
+_DATE = "[1-8][0-9]{3}-(0[1-9]|1[0-2])-[0-3][0-9]"
+_MINUTES = "([01][0-9]|2[0-3]):[0-5][0-9]"
+_SECONDS = r":[0-5][0-9](\.[0-9]{1,6})?"
+_OFFSET = "[+-](0[0-9]|1[0-7]):[0-5][0-9]"
+_CLOCK = f"{_DATE}([ T]{_MINUTES}({_SECONDS})?)?"
+_TIMESTAMP = f"{_DATE}([ T]{_MINUTES}({_SECONDS}(Z|{_OFFSET})?)?)?"
 
 
-def _of_text(value: str, target: DataType, slow: str, scope: NameScope) -> str | None:
+def _of_text(operand: DuckText, target: DataType, slow: str, scope: NameScope) -> str | None:
+    # What has one of the forms has no blanks around it: DuckDB's trim takes longer than all the rest.
+    value = operand.trimmed or operand.text
     read = f"TRY_CAST({value} AS {duck_type(target)})"
     if target in INTEGERS:
         return _read_by_form(value, [(_WHOLE, read)], slow)
@@ -246,18 +252,21 @@ def _of_text(value: str, target: DataType, slow: str, scope: NameScope) -> str |
         words = "WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE"
         return f"CASE {value} {words} ELSE {slow} END"
     if target == BINARY:
-        return f"encode({value})"
+        return f"encode({operand.text})"
     if target == DATE:
         first = f"TRY_CAST(left({value}, 10) AS DATE)"  # what follows a date does not matter
         return _read_by_form(value, [(f"{_DATE}([ T].*)?", first)], slow)
     clock = f"TRY_CAST({value} AS TIMESTAMP)"
     if target == TIMESTAMP_NTZ:
-        return _read_by_form(value, [(f"{_DATE}[ T]{_CLOCK}", clock)], slow)
+        return _read_by_form(value, [(_CLOCK, clock)], slow)
     if target == TIMESTAMP:
-        in_utc = f"make_timestamptz(epoch_us(TRY_CAST(left({value}, -1) AS TIMESTAMP)))"
-        own = f"CASE WHEN {clock} IS NOT NULL THEN {instant_of(clock, slow, scope)} END"
-        forms = [(f"{_DATE}[ T]{_CLOCK}Z", in_utc), (f"{_DATE}[ T]{_CLOCK}", own)]
-        return _read_by_form(value, forms, slow)
+        # Without a zone, what is longer than seconds has a fraction behind them.
+        in_utc = (
+            f"WHEN strlen({value}) > 19 AND suffix({value}, 'Z') THEN make_timestamptz(epoch_us({clock}))"
+        )
+        zoned = f"WHEN strlen({value}) > 19 AND {value}[-6] IN ('+', '-') THEN {read}"
+        read = f"CASE {in_utc} {zoned} ELSE {instant_of(clock, slow, scope)} END"
+        return _read_by_form(value, [(_TIMESTAMP, read)], slow)
     return None
 
 

@@ -30,13 +30,24 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, text
 from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, unused
 from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
-from neelc.scalar.duckdb.times import FIELD_OF, floored, later, of_seconds, part_of, seconds_of, truncated
+from neelc.scalar.duckdb.times import (
+    FIELD_OF,
+    LONG_UNITS,
+    floored,
+    later,
+    of_seconds,
+    part_of,
+    seconds_of,
+    truncated,
+)
 from neelc.scalar.functions import called
+from neelc.scalar.rewritten import REWRITTEN
 from neelc.scalar.signatures import SCALAR_SIGNATURES
 from neelc.scalar.type_of import INTERVALS, extract_field, extract_type
 
@@ -53,9 +64,9 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     if name in ("like", "ilike", "rlike"):
         value, pattern = (cast_to(piece, STRING, scope) for piece in pieces[:2])
         return like(name, value, pattern, pieces[2].value if len(pieces) > 2 else None, scope)
-    if name not in SCALAR_SIGNATURES:
+    if name not in SCALAR_SIGNATURES or (name in REWRITTEN and name != "decode"):
         raise UnspelledOperation(f"the function {name}")
-    rounds = name in ("ceil", "ceiling", "floor", "round")
+    rounds = "places" in SCALAR_SIGNATURES[name].parameters(2)
     typed = [stand_in(place, piece, rounds) for place, piece in enumerate(pieces)]
     found, type = called(Call(name, tuple(one for one, _ in typed)), tuple(typed), refuse)
     if not isinstance(found, Call):
@@ -65,7 +76,9 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     spelled = None if native is None else native(arguments, type, scope)
     if spelled is None:
         return evaluated(name, arguments, type, scope)
-    return DuckText(spelled, type, lowered=arguments[0].text if name in ("lower", "lcase") else "")
+    lowered = arguments[0].text if name in ("lower", "lcase") else ""
+    trimmed = arguments[0].text if name == "trim" and len(arguments) == 1 else ""
+    return DuckText(spelled, type, lowered=lowered, trimmed=trimmed)
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:
@@ -253,6 +266,28 @@ def _of_millis(pieces: Pieces, type: DataType, scope: NameScope) -> str:
     return attempt(lambda millis: f"make_timestamptz(CAST({millis.text} AS BIGINT) * 1000)", pieces[0])
 
 
+def _last_day(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"last_day({pieces[0].text})"
+
+
+def _weekday(pieces: Pieces, type: DataType, scope: NameScope) -> str:
+    return f"CAST(isodow({pieces[0].text}) - 1 AS INTEGER)"
+
+
+def _short_name(name: str) -> SpellText:
+    """dayname and monthname."""
+    return lambda pieces, type, scope: f"left({name}({pieces[0].text}), 3)"
+
+
+def _first_of(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
+    """trunc, if the unit is written down."""
+    date, unit = pieces
+    name = LONG_UNITS.get(unit.value.upper()) if isinstance(unit.value, str) else ""
+    if name == "":
+        return None
+    return "CAST(NULL AS DATE)" if name is None else f"CAST(date_trunc('{name}', {date.text}) AS DATE)"
+
+
 # Arrays and maps, of the types that signatures say.
 
 
@@ -297,15 +332,18 @@ NATIVE: dict[str, SpellText] = {
     "date_sub": _later("-"),
     "date_trunc": lambda pieces, type, scope: truncated(pieces[0], pieces[1], scope),
     "datediff": _days_between,
+    "dayname": _short_name("dayname"),
     "degrees": _times(57.29577951308232),
     "exp": _plain("exp"),
     "floor": _towards("floor"),
     "isnan": _is_nan,
+    "last_day": _last_day,
     "ln": _logarithm,
     "log": _logarithm,
     "log10": _where("x > 0", "log10", ""),
     "log2": _where("x > 0", "log2", ""),
     "mod": _remainder,
+    "monthname": _short_name("monthname"),
     "nanvl": _nanvl,
     "pmod": _positive_remainder,
     "pow": _power,
@@ -325,10 +363,13 @@ NATIVE: dict[str, SpellText] = {
     "timestamp_seconds": lambda pieces, type, scope: of_seconds(pieces[0]),
     "to_date": _identity,
     "to_timestamp": _identity,
+    "trunc": _first_of,
     "unix_micros": _count_of(1),
     "unix_millis": _count_of(1_000),
     "unix_seconds": _count_of(1_000_000),
     "unix_timestamp": _unix_timestamp,
+    "weekday": _weekday,
+    "weekofyear": _part("WEEK"),
 }
 
 
@@ -415,8 +456,8 @@ def _character(pieces: Pieces, scope: NameScope) -> DuckText:
     """char(n): a character by its number, below 256."""
     (number,) = pieces
     if not isinstance(number.value, int):
-        raise UnspelledOperation("char of what is not written down")
-    return text(chr(number.value % 256) if number.value > 0 else "")
+        return evaluated("chr", [cast_to(number, BIGINT, scope)], STRING, scope)
+    return text(character(number.value))
 
 
 def _item(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -537,15 +578,12 @@ def _array_size(pieces: Pieces, scope: NameScope) -> DuckText:
     return DuckText(_size(pieces, INT, scope), INT)
 
 
-def _found_at(pieces: Pieces, scope: NameScope) -> DuckText:
-    return evaluated("regexp_instr", [cast_to(piece, STRING, scope) for piece in pieces], INT, scope)
-
-
 def _to_binary(pieces: Pieces, scope: NameScope) -> DuckText:
-    """try_to_binary(text, 'utf-8')."""
-    if len(pieces) != 2 or str(pieces[1].value).lower() not in ("utf-8", "utf8"):
-        raise UnspelledOperation("try_to_binary by a format other than utf-8")
-    return cast_to(cast_to(pieces[0], STRING, scope), BINARY, scope)
+    """try_to_binary: of utf-8, what a cast does."""
+    value = cast_to(pieces[0], STRING, scope)
+    if len(pieces) > 1 and str(pieces[1].value).lower() in ("utf-8", "utf8"):
+        return cast_to(value, BINARY, scope)
+    return evaluated("try_to_binary", [value, *pieces[1:]], BINARY, scope)
 
 
 def _read_time(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -584,7 +622,6 @@ OTHERS: dict[str, SpellCall] = {
     "nvl": _first_known,
     "nvl2": _nvl2,
     "raise_error": _raise,
-    "regexp_instr": _found_at,
     "sequence": _sequence,
     "slice": _slice,
     "timestamp_micros": _of_micros,

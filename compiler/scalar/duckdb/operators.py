@@ -56,6 +56,8 @@ def stand_in(place: int, piece: DuckText, is_number: bool = False) -> Typed:
         return Interval((IntervalPart("1", "DAY"),)), piece.type
     if isinstance(piece.value, int | str) and (is_number or not piece.is_cast):
         return Literal(piece.value, piece.type), piece.type
+    if piece.type == VOID:
+        return Literal(None, VOID), VOID
     return Attribute(Variable("x"), f"x{place}", piece.type), piece.type
 
 
@@ -231,3 +233,27 @@ def interval(text: str) -> DuckText:
 
 _INTERVAL = re.compile(r"INTERVAL\s+(?P<parts>.*)\Z", re.IGNORECASE | re.DOTALL)
 _PART = re.compile(r"'?([^']*?)'?\s+(\w+)(?:\s+TO\s+(\w+))?\s*(?=\Z|'|[+-]?\d)", re.IGNORECASE)
+
+
+# Numbers that are looked up by texts.
+
+FEWEST = 4
+"""With fewer texts, CASE is as fast. DuckDB finds a text in a constant map faster than it compares it with
+each of several."""
+
+
+def looked_up(
+    operand: str, tests: Sequence[DuckText], results: Sequence[DuckText], last: DuckText
+) -> str | None:
+    """The text of a lookup; None if the tests are not different texts, or the results not numbers."""
+    texts = [test.value for test in tests]
+    is_lookup = (
+        len(texts) >= FEWEST
+        and all(isinstance(text, str) for text in texts)
+        and len(set(texts)) == len(texts)
+        and all(isinstance(one.value, int) for one in (*results, last))
+    )
+    if not is_lookup:
+        return None
+    pairs = (f"{test.text}: {result.text}" for test, result in zip(tests, results, strict=True))
+    return f"coalesce(MAP {{{', '.join(pairs)}}}[{operand}], {last.text})"

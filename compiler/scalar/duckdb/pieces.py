@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from neelc.ir.names import bare
@@ -22,6 +22,7 @@ from neelc.ir.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    VARIANT,
     VOID,
     YEAR_INTERVAL,
     Array,
@@ -29,7 +30,9 @@ from neelc.ir.types import (
     Decimal,
     Map,
     Struct,
+    StructField,
 )
+from neelc.runtime.late_dataclass import dataclass
 
 
 class UnspelledOperation(Exception):
@@ -47,7 +50,7 @@ class DuckText:
     is NULL, or fails, and has none.
 
     `days`: the type is Spark's INTERVAL DAY, which has nothing smaller. Of an aggregate, `open` is the text
-    with HERE after each call. Of lower(x), `lowered` is x."""
+    with HERE after each call. Of lower(x), `lowered` is x; of trim(x), `trimmed` is x."""
 
     text: str
     type: DataType
@@ -56,6 +59,7 @@ class DuckText:
     days: bool = False
     open: str = ""
     lowered: str = ""
+    trimmed: str = ""
 
     def beside(self, *constants: DuckText) -> str:
         """The text where it is tested for being equal to constants. If these are of ASCII, DuckDB's own lower
@@ -132,7 +136,7 @@ def sortable(piece: DuckText) -> str:
         case Struct(fields):
             parts = []
             for place, one in enumerate(fields):
-                inner = DuckText(f"({piece.text}).{quoted(bare(one.name))}", one.type)
+                inner = field_of(piece, one)
                 parts.append(f"n{place} := {inner.text} IS NOT NULL, x{place} := {sortable(inner)}")
             return f"CASE WHEN {piece.text} IS NOT NULL THEN struct_pack({', '.join(parts)}) END"
         case Array(element):
@@ -140,6 +144,19 @@ def sortable(piece: DuckText) -> str:
             pair = f"struct_pack(n := {name} IS NOT NULL, x := {sortable(DuckText(name, element))})"
             return f"list_transform({piece.text}, lambda {name}: {pair})"
     return piece.text
+
+
+def field_of(piece: DuckText, field: StructField) -> DuckText:
+    """A field of a struct. DuckDB forgets the type of it if the struct is a constant NULL.
+
+    >>> field_of(DuckText("x", Struct(())), StructField("a", INT)).text
+    '(x)."a"'
+    >>> field_of(DuckText("CAST(NULL AS STRUCT(a INTEGER))", Struct(())), StructField("a", INT)).text
+    'CAST(NULL AS INTEGER)'
+    """
+    if piece.text.startswith("CAST(NULL AS STRUCT("):
+        return DuckText(f"CAST(NULL AS {duck_type(field.type)})", field.type)
+    return DuckText(f"({piece.text}).{quoted(bare(field.name))}", field.type)
 
 
 NULL = "NULL"
@@ -245,8 +262,9 @@ SIMPLE: dict[DataType, str] = {
     TIMESTAMP_NTZ: "TIMESTAMP",
     DAY_INTERVAL: "BIGINT",
     YEAR_INTERVAL: "INTEGER",
+    VARIANT: "VARCHAR",
 }
-"""Intervals are numbers, as in Spark: of microseconds, or of months."""
+"""Intervals are numbers, as in Spark: of microseconds, or of months. VARIANTs are JSON texts."""
 
 
 def duck_type(type: DataType) -> str:

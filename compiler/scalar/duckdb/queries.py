@@ -7,11 +7,12 @@ writes it again. Its expressions are spelled one by one, with the types of the c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from neelc.ir.types import BOOLEAN, INT, DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.operators import common_pieces
 from neelc.scalar.duckdb.pieces import (
@@ -152,7 +153,7 @@ class _Frame:
         own = scope.binding({}) if not aliased else replace(scope, aliases=aliased)
         shown = ", ".join(f"{as_column(piece)} AS {quoted(name)}" for name, piece in items)
         distinct = "DISTINCT " if node.args.get("distinct") else ""
-        text = f"SELECT {distinct}{shown}{source.text}"
+        text = f"SELECT {distinct}{shown or 1}{source.text}"
         where = node.args.get("where")
         if where is not None:
             text += f" WHERE {cast_to(spell(where.this, scope), BOOLEAN, scope).text}"
@@ -270,7 +271,7 @@ class _Frame:
             case exp.Table() if isinstance(node.this, exp.Identifier) and len(node.parts) == 1:
                 known = next((name for name in self.tables if name.lower() == node.name.lower()), None)
                 if known is None:
-                    raise UnspelledOperation(f"the table {node.name}")
+                    raise UnspelledOperation(f"the table {node.name}, which is no stream")
                 name, text, types = node.alias or node.name, quoted(known), self.tables[known]
             case exp.Subquery():
                 inner = self.query(node.this, outer)

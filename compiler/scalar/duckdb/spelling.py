@@ -35,6 +35,7 @@ from neelc.ir.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    VARIANT,
     VOID,
     Array,
     DataType,
@@ -46,12 +47,14 @@ from neelc.ir.types import (
 from neelc.scalar.duckdb.aggregates import AGGREGATES, OF_WINDOWS
 from neelc.scalar.duckdb.casts import cast_to, number, real, truth
 from neelc.scalar.duckdb.casts import text as text_constant
+from neelc.scalar.duckdb.evaluated import evaluated
 from neelc.scalar.duckdb.functions import extracted, spelled_call
 from neelc.scalar.duckdb.operators import (
     arithmetic,
     common_pieces,
     comparison,
     interval,
+    looked_up,
     negative,
 )
 from neelc.scalar.duckdb.pieces import (
@@ -64,11 +67,13 @@ from neelc.scalar.duckdb.pieces import (
     as_column,
     attempt,
     duck_type,
+    field_of,
     quoted,
     sortable,
     unused,
 )
 from neelc.scalar.duckdb.times import DAY
+from neelc.scalar.duckdb.variants import variant_object
 
 Node = Any
 """A node of sqlglot's; versions differ in the class that all of them have in common."""
@@ -113,11 +118,26 @@ class SparkCalls(Databricks):
         }
 
 
+_STATEMENT = re.compile(
+    r"(alter|analyze|begin|cache|call|comment|commit|copy|create|declare|delete|desc|describe|drop|execute|explain|grant"
+    r"|insert|kill|load|merge|optimize|pivot|prepare|pragma|refresh|rename|reset|revoke|rollback|set|show|truncate"
+    r"|uncache|unpivot|update|use|vacuum)\b",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=4096)
 def parsed(text: str) -> Node:
-    """A text of Spark SQL as a tree."""
+    """A text of Spark SQL as a tree. A column may be called like a statement.
+
+    >>> parsed("begin").sql(), parsed("set + 1").sql()
+    ('begin', 'set + 1')
+    """
+    text = without_identifier_clauses(text)
     try:
-        return sqlglot.parse_one(without_identifier_clauses(text), dialect=SparkCalls)
+        if _STATEMENT.match(text):
+            return sqlglot.parse_one(f"SELECT {text}", dialect=SparkCalls).expressions[0]
+        return sqlglot.parse_one(text, dialect=SparkCalls)
     except (SqlglotError, RecursionError) as error:
         raise UnspelledOperation(text if len(text) <= 80 else f"{text[:80]} ...") from error
 
@@ -159,7 +179,7 @@ def spelled(text: str, scope: NameScope) -> DuckText:
 
 def spelled_type(text: str) -> DataType:
     """A type as Spark writes it."""
-    return data_type(exp.DataType.build(text, dialect=SparkCalls))
+    return data_type(exp.DataType.build(without_identifier_clauses(text), dialect=SparkCalls))
 
 
 def spelled_schema(schema: str) -> dict[str, DataType]:
@@ -207,6 +227,8 @@ def data_type(node: Node) -> DataType:
             )
         case "DECIMAL":
             return Decimal(*(int(one.name or one.this.name) for one in inside))
+        case "VARIANT":
+            return VARIANT
     known = SIMPLE_TYPES.get(TYPES.get(name, name))
     if known is None:
         raise UnspelledOperation(f"values of type {node.sql(dialect=SparkCalls)}")
@@ -264,7 +286,7 @@ def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
             text = f"list_transform({piece.text}, lambda {one}: {one}.{quoted(bare(found.name))})"
             piece = DuckText(text, Array(found.type))
         else:
-            piece = DuckText(f"({piece.text}).{quoted(bare(found.name))}", found.type)
+            piece = field_of(piece, found)
     return piece
 
 
@@ -299,6 +321,8 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
         value = real(float(operand.this))  # 1.5D is no DECIMAL on the way
     else:
         value = spell(operand, scope)
+    if target == VARIANT and (scope.strict or value.type != VOID):
+        raise UnspelledOperation("a cast to VARIANT")
     found = cast_to(value, target, scope, scope.strict and not isinstance(node, exp.TryCast))
     if target == DAY_INTERVAL and to.sql(dialect=SparkCalls).upper() == "INTERVAL DAY":
         whole = f"({found.text} // {DAY} * {DAY})"
@@ -405,6 +429,8 @@ def chosen(
     results = [spell(result, scope) for result in given]
     results += [] if last is None else [spell(last, scope)]
     cast, shared = common_pieces(results, scope)
+    if subject and last is not None and (lookup := looked_up(subject, tests, cast[:-1], cast[-1])):
+        return DuckText(lookup, shared)
     whens = "".join(
         f" WHEN {test.text} THEN {result.text}" for test, result in zip(tests, cast, strict=False)
     )
@@ -510,6 +536,16 @@ def _call(node: Node, scope: NameScope) -> DuckText:
     return spelled_call(name, _all(arguments, scope), scope)
 
 
+def _from_json(arguments: Sequence[Node], scope: NameScope) -> DuckText:
+    """A cell of a CSV file that is an array, a map or a struct. Where it is none there is NULL, and the plan
+    fails. In what users write, Spark's from_json gives parts of values that do not fit."""
+    value, schema = _all(arguments, scope) if len(arguments) == 2 else (None, None)
+    nested = schema is not None and re.match(r"(ARRAY|MAP|STRUCT)<", str(schema.value), re.IGNORECASE)
+    if value is None or schema is None or not nested or scope.strict:
+        raise UnspelledOperation("the function from_json")
+    return evaluated("from_json", [value], spelled_type(str(schema.value)), scope)
+
+
 def _extract(node: Node, scope: NameScope) -> DuckText:
     return extracted(node.this.name or str(node.this), spell(node.expression, scope), scope)
 
@@ -566,6 +602,15 @@ def _lambda_call(name: str, arguments: list[Node], scope: NameScope) -> tuple[Du
 def _transform(arguments: list[Node], scope: NameScope) -> DuckText:
     values, function, body = _lambda_call("transform", arguments, scope)
     return DuckText(f"list_transform({values.text}, {function})", Array(body.type))
+
+
+def _flatten(arguments: list[Node], scope: NameScope) -> DuckText:
+    values = spell(arguments[0], scope)
+    if not isinstance(values.type, Array) or not isinstance(values.type.element, Array):
+        raise UnspelledOperation("flatten")
+    # Of arrays of which one is NULL, Spark makes NULL, and DuckDB leaves that one out.
+    are_there = f"len(list_filter({values.text}, lambda one: one IS NULL)) = 0"
+    return DuckText(f"CASE WHEN {are_there} THEN flatten({values.text}) END", values.type.element)
 
 
 def _filter(arguments: list[Node], scope: NameScope) -> DuckText:
@@ -636,13 +681,28 @@ def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
 
 
 def _named_struct(arguments: list[Node], scope: NameScope) -> DuckText:
+    return _packed(_named_fields(arguments, scope))
+
+
+def _named_fields(arguments: list[Node], scope: NameScope) -> list[tuple[str, DuckText]]:
     named = []
     for name, value in zip(arguments[::2], arguments[1::2], strict=True):
         known = spell(name, scope).value
         if not isinstance(known, str):
             raise UnspelledOperation("named_struct with a name that is not written down")
         named.append((known, spell(value, scope)))
-    return _packed(named)
+    return named
+
+
+def _to_variant_object(arguments: list[Node], scope: NameScope) -> DuckText:
+    """Of the fields that a plan names, or of all columns. What users do with VARIANTs is Spark's."""
+    (inner,) = arguments
+    if scope.strict:
+        raise UnspelledOperation("the function to_variant_object")
+    if [type(one) for one in inner.expressions] == [exp.Star]:
+        columns = ((name, type) for of in scope.columns.values() for name, type in of.items())
+        return variant_object([(name, DuckText(quoted(name), type)) for name, type in columns], scope)
+    return variant_object(_named_fields(inner.expressions, scope), scope)
 
 
 def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
@@ -689,6 +749,15 @@ def _added(arguments: list[Node], scope: NameScope) -> DuckText:
     return DuckText(text, time.type)
 
 
+def _counted(arguments: list[Node], scope: NameScope) -> DuckText:
+    """timestampdiff(unit, time, time)."""
+    unit, *moments = arguments
+    pieces = [spell(one, scope) for one in moments]
+    if len(pieces) != 2 or len({one.type for one in pieces} | {TIMESTAMP, TIMESTAMP_NTZ}) > 2:
+        raise UnspelledOperation("timestampdiff")
+    return evaluated("timestampdiff", [text_constant(unit.name.upper()), *pieces], BIGINT, scope)
+
+
 CONVERTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DATE, TIMESTAMP)
 
 
@@ -704,11 +773,15 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     "count": _count,
     "exists": _some,
     "filter": _filter,
+    "flatten": _flatten,
     "forall": _every,
+    "from_json": _from_json,
     "if": _if_call,
     "named_struct": _named_struct,
     "struct": _struct,
     "timestampadd": _added,
+    "timestampdiff": _counted,
+    "to_variant_object": _to_variant_object,
     "transform": _transform,
 }
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
+from neelc.files import CallError
 from neelc.ir.types import (
     BIGINT,
     DATE,
@@ -41,6 +43,24 @@ def offset_of(scope: NameScope) -> int | None:
         return None
     zone = zone_of(scope.zone)
     return zone.utcoffset(None) // MICROSECOND if isinstance(zone, datetime.timezone) else None
+
+
+def zone_in_duckdb(name: str) -> str:
+    """What DuckDB calls a time zone of Spark's; raises `CallError` if it has no such zone.
+
+    >>> zone_in_duckdb("Europe/Berlin"), zone_in_duckdb("+02:00"), zone_in_duckdb("PST"), zone_in_duckdb("Z")
+    ('Europe/Berlin', 'Etc/GMT-2', 'America/Los_Angeles', 'UTC')
+    >>> zone_in_duckdb("+05:30")
+    Traceback (most recent call last):
+    neelc.files.CallError: timezone +05:30: the local engine has whole hours, -12 to +14, and names of zones
+    """
+    zone = zone_of(name)
+    if isinstance(zone, ZoneInfo):
+        return zone.key
+    hours, rest = divmod(zone.utcoffset(None) or datetime.timedelta(), datetime.timedelta(hours=1))
+    if rest or not -12 <= hours <= 14:
+        raise CallError(f"timezone {name}: the local engine has whole hours, -12 to +14, and names of zones")
+    return f"Etc/GMT{-hours:+}" if hours else "UTC"  # east of Greenwich is negative there
 
 
 def plus(text: str, micros: int) -> str:
@@ -175,6 +195,8 @@ _UNITS = {
     "MICROSECOND": "microseconds",
 }
 _LONG = ("year", "quarter", "month", "week")
+LONG_UNITS = {name: unit for name, unit in _UNITS.items() if unit in _LONG}
+"""Those that have days."""
 
 
 def truncated(unit: DuckText, moment: DuckText, scope: NameScope) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -37,8 +36,11 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.statistics import PAIRED
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import decimals
+from neelc.scalar.functions import parts_of_pair
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.spark import trees as syntax
 from neelc.scalar.spark.functions import arithmetic, function, least, like, negative, unary
@@ -343,6 +345,8 @@ class _Writer:
             case e.Call(name, arguments, type=type):
                 return function(name, tuple(map(self.operand, arguments)), type or VOID)
             case e.Aggregate(name, argument, distinct=distinct):
+                if name in PAIRED and argument is not None:
+                    return call(name, *(self.operand(one).sql for one in parts_of_pair(argument)))
                 return grouped(name, None if argument is None else self.operand(argument), distinct)
             case e.Extract(part, operand):
                 return self.extract(part, operand)

@@ -14,21 +14,27 @@ from neelc.ir.expressions import BITWISE
 from neelc.ir.names import bare
 from neelc.ir.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    INT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    Array,
     DataType,
     Decimal,
     Map,
     Struct,
 )
 from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.values.functions.times import DAYS_OF_WEEK
 from neelc.runtime.values.times import Months
 from neelc.scalar.spark.trees import (
+    ATOM,
     BIT_OR,
     MICROSECOND,
     NTZ_EPOCH,
@@ -37,10 +43,12 @@ from neelc.scalar.spark.trees import (
     Sql,
     TypedSql,
     at,
+    between,
     binary,
     call,
     cast,
     constant,
+    field,
     interval,
     is_not_null,
     junction,
@@ -48,6 +56,7 @@ from neelc.scalar.spark.trees import (
     rlike,
     spark_type,
     string,
+    text,
     try_cast,
     when,
 )
@@ -97,11 +106,54 @@ def _timestamp_seconds(name: str, arguments: Arguments, _: DataType) -> Sql:
     return when((binary("=", count.sql, call("round", count.sql, raw("6"))), micros))
 
 
+def _in_units(name: str, arguments: Arguments, _: DataType) -> Sql:
+    """The unit is a word of Spark's grammar."""
+    unit, *moments = arguments
+    return call(name, raw(str(unit.value).upper()), *(one.sql for one in moments))
+
+
+def _of_parts(name: str, arguments: Arguments, type: DataType) -> Sql:
+    return plain(name if name.startswith("try_") else f"try_{name}", arguments, type)
+
+
+def _in_zones(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """from_utc_timestamp and its kin: a zone that there is not fails."""
+    zones = arguments[:-1] if name == "convert_timezone" else arguments[1:]
+    result = plain(name, arguments, type)
+    return (
+        result
+        if all(isinstance(one.value, str) and _is_zone(one.value) for one in zones)
+        else attempted(result, type)
+    )
+
+
+def _is_zone(name: str) -> bool:
+    """Whether every Spark has a zone of that name: UTC, or an offset."""
+    return re.fullmatch(r"UTC|[+-](0\d|1[0-7]):[0-5]\d", name) is not None
+
+
+def _next_day(name: str, arguments: Arguments, type: DataType) -> Sql:
+    known = str(arguments[1].value).upper() in DAYS_OF_WEEK
+    return plain(name, arguments, type) if known else _attempted(name, arguments, type)
+
+
 TIMES: dict[str, Callable[[str, Arguments, DataType], Sql]] = {
+    "convert_timezone": _in_zones,
+    "from_utc_timestamp": _in_zones,
+    "make_date": lambda name, arguments, type: _attempted(name, arguments, type),
+    "make_dt_interval": lambda name, arguments, type: _attempted(name, arguments, type),
+    "make_timestamp": _of_parts,
+    "make_timestamp_ltz": _of_parts,
+    "make_timestamp_ntz": _of_parts,
+    "make_ym_interval": lambda name, arguments, type: _attempted(name, arguments, type),
+    "next_day": _next_day,
     "timestamp_millis": _timestamp_millis,
     "timestamp_seconds": _timestamp_seconds,
+    "timestampdiff": _in_units,
     "to_date": _same,
     "to_timestamp": _same,
+    "to_timestamp_ntz": lambda name, arguments, type: _attempted(name, arguments, type),
+    "to_utc_timestamp": _in_zones,
     "unix_micros": _unix,
     "unix_millis": _unix,
     "unix_seconds": _unix,
@@ -194,6 +246,40 @@ def _replaced_from(operand: TypedSql, pattern: TypedSql, by: TypedSql, start: Sq
 def split(operand: TypedSql, pattern: TypedSql, *limit: TypedSql) -> Sql:
     plain = call("split", operand.sql, pattern.sql, *(one.sql for one in limit))
     return plain if _is_taken(pattern) else when((_means_something(pattern), plain))
+
+
+def _extracted(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """regexp_extract and its kin: a group that the pattern does not have fails, where there is a match."""
+    if name == "regexp_substr":
+        # Spark's own compiles a constant pattern before anything can keep it from failing.
+        first = _extracted("regexp_extract", (*arguments, TypedSql(raw("0"), INT, 0)), type)
+        return call("nullif", first, string(""))
+    result = plain(name, arguments, type)
+    pattern, group = arguments[1], arguments[2].value if len(arguments) > 2 else 1
+    counts_groups = name in ("regexp_extract", "regexp_extract_all")
+    if _is_taken(pattern):
+        groups = re.compile(str(pattern.value)).groups
+        if not counts_groups or (isinstance(group, int) and 0 <= group <= groups):
+            return result
+    return attempted(result, type)
+
+
+def attempted(result: Sql, type: DataType) -> Sql:
+    """A value of that type, NULL where it cannot be computed."""
+    if type == STRING:
+        return cast(_attempt(result), "STRING")
+    if type == BINARY:
+        return call("unhex", cast(_attempt(call("hex", result)), "STRING"))
+    if type == TIMESTAMP:
+        micros = cast(_attempt(cast(call("unix_micros", result), "STRING")), "STRING")
+        return call("timestamp_micros", try_cast(micros, "BIGINT"))
+    if isinstance(type, Array | Map | Struct):
+        return when((is_not_null(_attempt(cast(result, "STRING"))), result))
+    return try_cast(cast(_attempt(cast(result, "STRING")), "STRING"), spark_type(type))
+
+
+def _attempted(name: str, arguments: Arguments, type: DataType) -> Sql:
+    return attempted(plain(name, arguments, type), type)
 
 
 # Arithmetic as text that cannot fail: Spark's try_ functions, but only where an operation can fail.
@@ -371,8 +457,10 @@ def _towards(name: str, arguments: Arguments, type: DataType) -> Sql:
     if len(arguments) > 1:
         exact = try_cast(operand.sql, spark_type(operand.as_decimal))
         return call(name, exact, arguments[1].sql)
-    fits = binary("<", call("abs", operand.sql), raw("9223372036854775808D"))
+    not_too_small = binary(">=", operand.sql, raw("-9223372036854775808D"))
+    not_too_large = binary("<", operand.sql, raw("9223372036854775808D"))
     not_a_number = call("isnan", operand.sql)
+    fits = junction(exp.And, [not_too_small, not_too_large])
     return when((junction(exp.Or, [fits, not_a_number]), call(name, operand.sql)))
 
 
@@ -410,6 +498,89 @@ def _size(_: str, arguments: Arguments, __: DataType) -> Sql:
     return call("array_size", call("map_keys", collection.sql) if is_map else collection.sql)
 
 
+def _slice(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """A place 0 and a length below 0 fail."""
+    array, start, length = arguments
+    place = start.sql if _is_nonzero(start) else call("nullif", start.sql, raw("0"))
+    known = isinstance(length.value, int) and length.value >= 0
+    count = length.sql if known else when((binary(">=", length.sql, raw("0")), length.sql))
+    return call(name, array.sql, place, count)
+
+
+def _array_insert(name: str, arguments: Arguments, type: DataType) -> Sql:
+    array, number, value = arguments
+    if _is_nonzero(number):
+        return plain(name, arguments, type)
+    return call(name, array.sql, call("nullif", number.sql, raw("0")), value.sql)
+
+
+def _map(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """map and its kin fail where a key is NULL or there twice. To try and to see does not help: Spark's
+    builder of maps keeps the keys of a row that failed."""
+    return when((_are_keys(_keys_of(name, arguments)), plain(name, arguments, type)))
+
+
+def _keys_of(name: str, arguments: Arguments) -> Sql:
+    match name:
+        case "map":
+            return call("array", *(key.sql for key in arguments[::2]))
+        case "map_concat":
+            return call("concat", *(call("map_keys", one.sql) for one in arguments))
+        case "map_from_entries":
+            entries = arguments[0].type
+            assert isinstance(entries, Array) and isinstance(entries.element, Struct)
+            return raw(field(text(at(arguments[0].sql, ATOM)), bare(entries.element.fields[0].name)))
+    return arguments[0].sql
+
+
+def _are_keys(keys: Sql) -> Sql:
+    """Whether no key is NULL, or there twice."""
+    return binary(
+        "=", call("array_size", call("array_distinct", call("array_compact", keys))), call("array_size", keys)
+    )
+
+
+def _map_from_arrays(name: str, arguments: Arguments, type: DataType) -> Sql:
+    keys, values = arguments
+    as_many = binary("=", call("array_size", keys.sql), call("array_size", values.sql))
+    return when((junction(exp.And, [as_many, _are_keys(keys.sql)]), plain(name, arguments, type)))
+
+
+def _str_to_map(name: str, arguments: Arguments, type: DataType) -> Sql:
+    given, pairs, values = (*arguments, *DELIMITERS[len(arguments) - 1 :])
+    split_pairs = call("split", given.sql, pairs.sql)
+    first = text(call("get", call("split", raw("pair_"), values.sql, raw("2")), raw("0")))
+    keys = call("transform", split_pairs, raw(f"pair_ -> {first}"))
+    tests = [_means_something(one) for one in (pairs, values) if not _is_taken(one)]
+    result = when((_are_keys(keys), plain(name, arguments, type)))
+    return when((junction(exp.And, tests), result)) if tests else result
+
+
+DELIMITERS = (TypedSql(string(","), STRING, ","), TypedSql(string(":"), STRING, ":"))
+
+
+def _sequence(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """NULL where the steps lead away from the end, or are too many for an array."""
+    start, stop, *step = (one.sql for one in arguments)
+    span = call("try_subtract", cast(stop, "BIGINT"), cast(start, "BIGINT"))
+    if not step:
+        return when((between(span, raw(str(-LONGEST)), raw(str(LONGEST))), plain(name, arguments, type)))
+    steps = binary("DIV", span, call("nullif", cast(step[0], "BIGINT"), raw("0L")))
+    upwards = [binary(">", step[0], raw("0")), binary("<", start, stop)]
+    downwards = [binary("<", step[0], raw("0")), binary(">", start, stop)]
+    leads = junction(exp.Or, [junction(exp.And, upwards), junction(exp.And, downwards)])
+    fits = junction(exp.And, [leads, binary("<", steps, raw(str(LONGEST)))])
+    return when((binary("=", start, stop), call("array", start)), (fits, plain(name, arguments, type)))
+
+
+LONGEST = 2**31 - 17
+"""Steps of a sequence: arrays have one element more."""
+
+
+def _is_nonzero(number: TypedSql) -> bool:
+    return isinstance(number.value, int) and number.value != 0
+
+
 def _struct(name: str, arguments: Arguments, type: DataType) -> Sql:
     """The names are written out: a reference may have another name in the text than in the query."""
     assert isinstance(type, Struct)
@@ -418,23 +589,95 @@ def _struct(name: str, arguments: Arguments, type: DataType) -> Sql:
     return call("named_struct", *(part for pair in parts for part in pair))
 
 
+def _converted(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """conv, NULL for a number of more than 64 bits: some sessions fail there, others give the largest."""
+    text, base, _ = arguments
+    if not isinstance(base.value, int) or not 2 <= base.value <= 36:
+        return constant(None, type)
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"[: base.value]
+    known = call("regexp_extract", text.sql, string(f"(?i)^ *-?([{digits}]*)"), raw("1"))
+
+    def number(part: Sql) -> Sql:
+        found = try_cast(cast(_attempt(call(name, part, base.sql, raw("10"))), "STRING"), "DECIMAL(20, 0)")
+        return call("if", binary("=", part, string("")), raw("0"), found)
+
+    without_last = call("left", known, binary("-", call("length", known), raw("1")))
+    total = binary("+", binary("*", number(without_last), base.sql), number(call("right", known, raw("1"))))
+    return when((binary("<", total, raw(str(2**64))), plain(name, arguments, type)))
+
+
+def _levenshtein(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """Spark's own takes a limit that is NULL for 0, unless it is constant."""
+    result = plain(name, arguments, type)
+    if len(arguments) < 3 or isinstance(arguments[2].value, int):
+        return result
+    return when((is_not_null(arguments[2].sql), result))
+
+
+def _encoded(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """Only some characters have bytes in some character sets."""
+    is_universal = str(arguments[1].value).upper().startswith("UTF")
+    return plain(name, arguments, type) if is_universal else _attempted(name, arguments, type)
+
+
+def _mask(name: str, arguments: Arguments, _: DataType) -> Sql:
+    """Spark wants to see the NULLs that leave characters as they are."""
+    text, *marks = arguments
+    return call(name, text.sql, *(exp.Null() if mark.value is None else mark.sql for mark in marks))
+
+
+def _split_part(name: str, arguments: Arguments, type: DataType) -> Sql:
+    text, delimiter, number = arguments
+    known = isinstance(number.value, int) and number.value
+    return call(name, text.sql, delimiter.sql, number.sql if known else call("nullif", number.sql, raw("0")))
+
+
+def _to_binary(_: str, arguments: Arguments, type: DataType) -> Sql:
+    return plain("try_to_binary", arguments, type)
+
+
 Special = Callable[[str, Arguments, DataType], Sql]
 SPECIAL: dict[str, Special] = {
     "abs": _absolute,
+    "array_insert": _array_insert,
+    "bround": _rounded,
     "cardinality": _size,
     "ceil": _towards,
     "ceiling": _towards,
+    "conv": _converted,
+    "decode": _attempted,
     "element_at": _element_at,
+    "elt": _attempted,
+    "encode": _encoded,
     "floor": _towards,
+    "levenshtein": _levenshtein,
     "locate": _place,
+    "map": _map,
+    "map_concat": _map,
+    "map_from_arrays": _map_from_arrays,
+    "map_from_entries": _map,
+    "mask": _mask,
     "mod": _remainder,
     "named_struct": _struct,
     "position": _place,
     "pmod": _positive_remainder,
+    "regexp_count": _extracted,
+    "regexp_extract": _extracted,
+    "regexp_extract_all": _extracted,
+    "regexp_instr": _extracted,
     "regexp_replace": lambda _, arguments, __: regexp_replace(*arguments),
+    "regexp_substr": _extracted,
     "round": _rounded,
+    "sequence": _sequence,
     "size": _size,
+    "slice": _slice,
     "split": lambda _, arguments, __: split(*arguments),
+    "split_part": _split_part,
+    "str_to_map": _str_to_map,
     "struct": _struct,
+    "to_binary": _to_binary,
+    "try_to_binary": _to_binary,
+    "unbase64": _attempted,
+    "url_decode": lambda _, arguments, type: plain("try_url_decode", arguments, type),
     **TIMES,
 }

@@ -7,7 +7,6 @@ import decimal
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
@@ -18,6 +17,7 @@ from neelc.ir.expressions import Literal, Value
 from neelc.ir.names import bare, quote
 from neelc.ir.types import BIGINT, INT, SMALLINT, TINYINT, Array, DataType, Decimal, Map, SimpleType, Struct
 from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import (
     Months,
     date_of,

@@ -29,7 +29,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from neelc import syntax
@@ -43,6 +43,7 @@ from neelc.ir.expressions import Cast
 from neelc.ir.names import find, written
 from neelc.ir.script import CreateQuery, CreateStream, HostSelect, RunQuery, Script
 from neelc.ir.types import DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.times import session_zone, zone_of
 from neelc.source import Source
 from neelc.syntax.host import mentions
@@ -59,12 +60,12 @@ class CaseError(Exception):
 
 # The `events` section of a case: a stream written as a table.
 #
-# events NAME [timestamp COL] [end COL] [latest COL] [type COL|none] [unit UNIT]
+# events NAME [timestamp COL] [then_by COL,COL] [end COL] [latest COL] [type COL|none] [unit UNIT]
 #
 # If the query has no CREATE STREAM of that name, the first column is the timestamp and the next one that
 # has no other role is the type column, unless the options say otherwise.
 
-OPTIONS = ("timestamp", "end", "latest", "type", "unit")
+OPTIONS = ("timestamp", "then_by", "end", "latest", "type", "unit")
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,21 @@ class CaseStream:
             end=options.get("end"),
             type_by=None if kind == "none" else kind,
             unit=options.get("unit"),
+            then_by=_listed(options),
         )
 
     def _with_defaults(self) -> dict[str, str]:
         names = list(self.table.names)
         options = {"timestamp": names[0], **self.options}
-        used = [position(options[role], names) for role in ("timestamp", "end", "latest") if role in options]
+        roles = [options[role] for role in ("timestamp", "end", "latest") if role in options]
+        used = [position(name, names) for name in (*roles, *_listed(options))]
         free = [name for at, name in enumerate(names) if at not in used]
         return {"type": free[0] if free else "none", **options}
+
+
+def _listed(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of THEN BY."""
+    return tuple(name for name in options.get("then_by", "").split(",") if name)
 
 
 def _reversed(table: CellTable) -> Table:
@@ -121,8 +129,8 @@ def events_of(head: str, body: Sequence[str], line: int, path: Path) -> CaseStre
             raise CaseError(path, line, f"`{options['unit']}` is not a unit; units: {', '.join(UNITS)}")
         options["unit"] = unit
     table = _table(name, body, line, path)
-    for role in ("timestamp", "end", "latest", "type"):
-        column = options.get(role, "none")
+    roles = ("timestamp", "end", "latest", "type")
+    for column in (*(options.get(role, "none") for role in roles), *_listed(options)):
         if column != "none" and position(column, table.names) is None:
             raise CaseError(path, line, f"no column `{column}`; columns: {', '.join(table.names)}")
     return CaseStream(name, options, table, line)

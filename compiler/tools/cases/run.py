@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from neelc.pattern.rules.driver import FORMS, forms, has_readers, rewrite
 from neelc.pattern.rules.rule import Rewriting
 from neelc.pipeline import bind, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Result
 from neelc.runtime.reference.snapshots import differences, snapshots_equal
 from neelc.runtime.values.times import in_zone
@@ -372,6 +373,9 @@ def _as_stream(
     from neelc.tools.cases.streaming import RequiresSpark, stream_results
     from neelc.tools.cases.streaming.arrival import MICRO_BATCHINGS
 
+    if any(named.match.complete for named in ready.program.pattern_queries):
+        why = "WHEN COMPLETE asks where the data end, and a stream has no end"
+        return StreamOutcome(refusal=why, code="NEEL4135")
     ways, is_partial = MICRO_BATCHINGS if ways is None else ways, False
     try:
         for one in stream_results(ready.program, ready.tables, case.query, ways):

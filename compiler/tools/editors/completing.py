@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from neelc.algebra.bind.select import query_columns
@@ -14,6 +13,7 @@ from neelc.ir.patterns import Event
 from neelc.ir.program import Column
 from neelc.ir.script import CreateStream, PatternQuery, Select, SelectionStrategy
 from neelc.rows.bind.expressions import FORMS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.syntax.following import Continuations, following
 from neelc.syntax.parser import COMMENT, STRAY, STRING, WORD, Lexeme
@@ -135,11 +135,13 @@ def steps(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffe
 
 
 def in_clause(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
-    """The names in FROM, PARTITION BY and USING of a pattern query."""
+    """The names in FROM, PARTITION BY, USING and ONE MATCH PER of a pattern query."""
     words = [one.text.upper() for one in before]
-    last = next((word for word in reversed(words) if word in ("FROM", "BY", "USING")), "")
+    last = next((word for word in reversed(words) if word in ("FROM", "BY", "USING", "PER")), "")
     if last == "FROM":
         yield from streams(spot, before)
+    elif last == "PER":
+        yield from variables(spot, before)
     elif last == "BY":
         yield from shared(spot, before)
     elif last == "USING":
@@ -216,6 +218,7 @@ OFFERS: dict[str, Offers] = {
     "definition": variables,
     "subset": variables,
     "skipTo": variables,
+    "skipEvent": variables,
     "window": units,
     "intervalPart": units,
     "dataType": data_types,
@@ -223,7 +226,7 @@ OFFERS: dict[str, Offers] = {
 
 # Clauses that can be understood without what stands before them.
 _CLAUSES = {
-    "PATTERN": ("FROM", "WHERE", "PARTITION", "WITHIN", "USING", "WITH", "RETURN"),
+    "PATTERN": tuple("FROM WHERE PARTITION WITHIN USING ONE AFTER SUPPRESS WITH RETURN".split()),
     "SELECT": ("MATCH_RECOGNIZE", "WHERE", "GROUP", "HAVING", "ORDER"),
 }
 _BEGINNINGS = {"PATTERN": "PATTERN x ", "SELECT": "SELECT x FROM x "}
@@ -233,7 +236,7 @@ def complete(document: Document, cursor: int) -> tuple[CompletionOffer, ...]:
     """All that could stand at the cursor, in place of the word that ends there; names before words.
 
     >>> [offer.label for offer in complete(Document("CREATE "), 7)]
-    ['HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE']
+    ['FUNCTION', 'HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE']
     >>> [offer.label for offer in complete(Document("PATTERN A a USING ST"), 20)][:2]
     ['SKIP TILL ANY MATCH', 'SKIP TILL NEXT MATCH']
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from neelc.ir.script import (
     UnreadStatement,
 )
 from neelc.program import BindingResult, examine
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source
 from neelc.syntax.following import statement_or_none
 from neelc.syntax.parser import COMMENT, Lexeme, closing, lexemes, statement_lexemes

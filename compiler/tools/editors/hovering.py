@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, resolve_type
 from neelc.findings import Findings
@@ -12,6 +11,7 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
 from neelc.ir.script import CreateStream
 from neelc.rows.bind.expressions import FORMS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.signatures import (
     AGGREGATE_SIGNATURES,
     KIND_WORDS,
@@ -147,10 +147,12 @@ def paragraphs(*texts: str) -> str:
 # One line about each word of the language. A test compares the list with the grammar.
 
 _LINES = """
-AFTER       `AFTER MATCH SKIP ...`: where the search for the next match of a row pattern begins
+AFTER       `AFTER MATCH SKIP PAST LAST EVENT`: from where on the next match that counts may start
 ALL         `ALL ROWS PER MATCH`: a row for each row of a match; `SELECT ALL` keeps equal rows
+AMONG       `STRICT AMONG (B, C) B b`: no event of these types lies between
 AND         both conditions hold; `AND(A a, B b)`: all parts of the pattern, in any order
 AND_NEG     `AND_NEG(A a, !C c, B b)`: a negative part looks between its positive neighbours only
+ANY         `SEQ(A a, ANY B b)`: any later B, whatever lies between; `SKIP TILL ANY MATCH`
 AS          gives a name to a column, a query or a source
 ASC         the smallest first
 BETWEEN     `x BETWEEN low AND high`, both included; `TIMESTAMP BETWEEN lo AND hi`: imprecise times
@@ -158,14 +160,17 @@ BY          `TIMESTAMP BY`, `TYPE BY`, `END BY`, `PARTITION BY`, `GROUP BY`, `OR
 CASE        `CASE WHEN condition THEN value ELSE value END`
 CAST        `CAST(x AS type)`; NULL where the value does not fit
 COLLAPSED   `RETURN COLLAPSED`: one row per choice of the single variables, with the longest lists
+COMPLETE    `WHEN COMPLETE`: no matches that rest on an absence that the data end before
 CONFIDENCE  `WITH CONFIDENCE >= 0.6`: the least probability of a match over imprecise times
 COUNT       `WINDOW(COUNT 5 EVENTS)`: the last events; `count(b[])`, `count(*)`: how many
 CREATE      declares a stream, a relation, a type or a query
 DEFINE      `DEFINE A AS condition`: which rows a variable of a row pattern stands for
 DESC        the largest first
+DISTRIBUTION  `TIMESTAMP BETWEEN lo AND hi DISTRIBUTION TRIANGULAR`: how likely imprecise times are, by a name
 DISTINCT    equal rows once; `IS DISTINCT FROM`: not equal, where NULL equals NULL
 DIV         the whole part of a quotient
 DRILL       `DRILL DOWN Coarse (Computer TO DELL)`: a PATTERN with finer types and attributes
+EACH        `B+ b[] EACH NEXT`: how one element of a list follows the one before; `EACH WITHIN 5 SECONDS`
 ELSE        the value of CASE if no condition holds
 EMPTY       `SHOW EMPTY MATCHES`, `OMIT EMPTY MATCHES`: rows for matches without rows, or none
 END         `END BY te`: the column that holds the end of an event; the end of CASE
@@ -179,6 +184,7 @@ FIRST       `first(b[].x)`; `NULLS FIRST`; `SKIP TO FIRST A`
 FORMAT      the format of the file: csv, json or parquet; after TIMESTAMP BY, how times are written
 FREQUENT    `MOST FREQUENT column share`, in WITH STATS: how much of a column its commonest value is
 FROM        the streams of a query; in CREATE STREAM the path of the data
+FUNCTION    `CREATE FUNCTION near(DOUBLE, DOUBLE) RETURNS BOOLEAN`: a function of the engine
 GROUP       `GROUP BY`: an aggregate for each value
 HAVING      a condition on the results of aggregates
 HIERARCHY   `CREATE HIERARCHY Place (street, city) FROM Places`: columns of a relation as levels
@@ -187,31 +193,31 @@ IN          `x IN (1, 2)`: equal to one of them
 INTERVAL    a length of time: `INTERVAL 5 MINUTES`
 IS          `IS NULL`, `IS TRUE`, `IS DISTINCT FROM`
 JUMP        `WINDOW(TIME 10 MINUTES JUMP 1 MINUTE)`: how far the window moves at a time
-LAST        `b[last]`, `last(b[].x)`: the last element; `NULLS LAST`; `SKIP PAST LAST ROW`
+LAST        `b[last]`, `last(b[].x)`: the last element; `NULLS LAST`; `SKIP PAST LAST EVENT`
 LIKE        `x LIKE 'a%'`: % is any text, _ any character
 LIMIT       how many rows
-MATCH       `ONE ROW PER MATCH`; `SKIP TILL ANY MATCH`
+MATCH       `ONE ROW PER MATCH`; `SKIP TILL ANY MATCH`; `ONE MATCH PER a`; `AFTER MATCH SKIP TO b`
 MATCHES     `SHOW EMPTY MATCHES`, `WITH PARTIAL MATCHES`
 MATCH_RECOGNIZE             SQL:2016's row patterns: a regular expression over the rows of a table
 MATCH_RECOGNIZE_SEQUENTIAL  JEPC's sequential patterns: a regular expression over the events of a stream
 MATCH_RECOGNIZE_TEMPORAL    JEPC's temporal patterns: relations between the times of situations
 MEASURES    the columns that a match of a row pattern has
 MOST        `MOST FREQUENT column share`, in WITH STATS
-NEXT        `SKIP TILL NEXT MATCH`; `SKIP TO NEXT ROW`; `NEXT(x)`: of the row after
+NEXT        `SEQ(A a, NEXT B b)`: no other such B lies between; `SKIP TILL NEXT MATCH`; `NEXT(x)`
 NOT         the condition does not hold; before a part of a pattern the same as `!`: there is no match of it
 NULL        no value; NULL equals nothing
 NULLS       `NULLS FIRST`, `NULLS LAST`; in WITH STATS the share of NULLs
 OMIT        `OMIT EMPTY MATCHES`: no rows for matches without rows
-ONE         `ONE ROW PER MATCH`
+ONE         `ONE MATCH PER a, b`: of matches with the same events for these, the first; `ONE ROW PER MATCH`
 OPTIONS     settings of the file's format: `OPTIONS (delimiter ';')`
 OR          one of the conditions holds; `OR(A a, B b)`: one of the parts of the pattern
 ORDER       `ORDER BY`: in which order rows come
 OVER        window functions: for Spark, in the query around MATCH_RECOGNIZE
 PARTIAL     `WITH PARTIAL MATCHES`: also how far each start came, and why it stopped
 PARTITION   `PARTITION BY id`: only events with equal values belong together
-PAST        `SKIP PAST LAST ROW`: the next match begins after this one
+PAST        `SKIP PAST LAST EVENT`, in MATCH_RECOGNIZE `ROW`: the next match begins after this one
 PATTERN     a query for events: `PATTERN SEQ(A a, !B b, C c) WITHIN 1 HOUR`
-PER         `ONE ROW PER MATCH`; `RATE 10 PER SECOND`
+PER         `ONE MATCH PER a`; `ONE ROW PER MATCH`; `RATE 10 PER SECOND`
 PERMUTE     `PERMUTE(A, B)`: the parts in any order
 QUERY       `CREATE QUERY name AS ...`: a query that later statements can read as a stream
 RANGE       `RANGE column least TO greatest`, in WITH STATS
@@ -219,6 +225,7 @@ RATE        `RATE 10 PER SECOND`, in WITH STATS: how many events come
 REGEXP      as RLIKE
 RELATION    `CREATE RELATION`: rows without a time, valid forever
 RETURN      the columns of a match: `RETURN a.id, count(b[]) AS n`
+RETURNS     the type of a function: `CREATE FUNCTION f(INT) RETURNS INT`
 RLIKE       `x RLIKE 'a.*'`: a part of the text fits the regular expression
 ROLL        `ROLL UP Fine (DELL TO Computer, street TO Place.city)`: a PATTERN with coarser types and levels
 ROW         `ONE ROW PER MATCH`; `SKIP TO NEXT ROW`
@@ -234,24 +241,29 @@ SKIP        `SKIP TILL NEXT MATCH`: a selection strategy; `AFTER MATCH SKIP`
 SPAN        `SPAN 7 DAYS`, in WITH STATS: the time that the stream covers
 STATS       `WITH STATS (EVENTS 1000000)`: what is known of a stream, for the choice of a plan
 STREAM      `CREATE STREAM name (columns) TIMESTAMP BY ts`: events
+STRICT      `SEQ(A a, STRICT B b)`: no event lies between; `USING STRICT CONTIGUITY`
 SUBSET      `SUBSET U = (A, B)`: a name for several variables of a row pattern
+SUPPRESS    `SUPPRESS 1 HOUR`: no match that ends so soon after the last one kept
 THEN        the value of CASE if the condition holds
 TIME        `WINDOW(TIME 10 MINUTES)`: events stay valid for that time
 TIMESTAMP   `TIMESTAMP BY ts`: the column that holds the time of an event
-TO          `RANGE x 1 TO 9`; `SKIP TO NEXT ROW`; `INTERVAL '1 10' DAY TO HOUR`
+TO          `RANGE x 1 TO 9`; `SKIP TO NEXT EVENT`, `SKIP TO LAST b`; `INTERVAL '1 10' DAY TO HOUR`
 TRUE        the condition holds
 TRY_CAST    as CAST
 TYPE        `TYPE BY column`: the column that holds the types of events; `CREATE TYPE name AS (A, B)`: a union
 UNIT        the unit of timestamps that are integers: `UNIT MILLISECONDS`
 UNKNOWN     `IS UNKNOWN`: neither TRUE nor FALSE
 UNMATCHED   `WITH UNMATCHED ROWS`: a row for each row that no match has
+UNTIL       `B+ b[] UNTIL (C c)`: no C from the part before the list up to its last element
 USING       the selection strategy: `USING SKIP TILL NEXT MATCH`
 WATERMARK   `WATERMARK 10 SECONDS`: how long a stream without end waits for events that come late
+WEIGHT      `TIMESTAMP BETWEEN lo AND hi WEIGHT w`: how likely each imprecise time is, by an array
 WHEN        a condition of CASE
 WHERE       the condition for a match, or for the part it stands in; `[id]`: equal on all events
 WINDOW      `WINDOW(TIME 10 MINUTES)`, `WINDOW(COUNT 5 EVENTS)`: how long events stay valid
 WITH        `WITH CONFIDENCE >= 0.6`; `WITH STATS (...)`
 WITHIN      the longest time from the start to the end of a match, or the most events: `WITHIN 10 SECONDS`
+WITHOUT     `B+ b[] WITHOUT (C c)`: no C between the first and the last element of the list
 """
 
 KEYWORD_HELP = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -29,6 +28,7 @@ from neelc.pattern.bind.scopes import (
     scopes_of,
     visible,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax.parser import Lexeme
 from neelc.tools.editors.document import STAND_IN, Document, query_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.errors import Diagnostic, Fix, NeelError
 from neelc.files import CallError
@@ -19,6 +19,7 @@ from neelc.ir.script import (
     Statement,
     UnreadStatement,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
 from neelc.tools.editors.document import Document
 from neelc.tools.editors.names import AttributeOwner, DocumentCursor, chain_before, followed, known_by

@@ -46,12 +46,18 @@ def closure_of_every_event(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS RETURN count(*)") is None
     False
     >>> shown(lint, "EXISTS b : SEQ(A a, B+ b[], !D+ d[], C c) WITHIN 5 SECONDS")
+
+    Nor where the first match of a start, or of some events, is enough: it has the shortest list.
+
+    >>> shown(lint, "SEQ(A a, B+ b[], C c) WITHIN 5 SECONDS AFTER MATCH SKIP PAST LAST EVENT")
     """
     match = linted.match
     if match.strategy != SelectionStrategy.ANY_MATCH or match.collapsed or _allows_few(match.within):
         return
     for closure in _closures(match.pattern):
         name = closure.variable or ""
+        if _is_first_enough(closure, name, linted):
+            continue
         if not _is_restricted(closure, name, linted) and not _is_left_out(name, linted):
             what = f"{closure.part.type} events" if isinstance(closure.part, p.Event) else "iterations"
             message = f"`{name}[]` can be any list of {what}: n of them make about 2^n matches"
@@ -82,6 +88,8 @@ def _allows_few(window: p.Window | None) -> bool:
 def _is_restricted(closure: p.Repeat, name: str, linted: LintedQuery) -> bool:
     """Whether a condition leaves out lists or elements. One that speaks of one place in the list, such as
     `b[1]`, leaves all others free."""
+    if closure.gaps or closure.each_within is not None:
+        return True
     inside = [conjunct for part in all_parts(closure.part) for conjunct in conjuncts(part.where)]
     if any(not isinstance(conjunct, e.SameAttributes) for conjunct in inside):
         return True
@@ -90,6 +98,15 @@ def _is_restricted(closure: p.Repeat, name: str, linted: LintedQuery) -> bool:
         not _is_about_one_place(conjunct, name) and not linted.is_always_true(conjunct, part)
         for conjunct, part in about
     )
+
+
+def _is_first_enough(closure: p.Repeat, name: str, linted: LintedQuery) -> bool:
+    """Whether only lists of one element can be in a match that is kept: any element is one."""
+    kept = linted.match.kept
+    if kept is None or not (kept.skip or kept.one_per) or name in kept.one_per:
+        return False
+    named = any(name in names_in(conjunct) for conjunct, _ in linted.conditions)
+    return isinstance(closure.part, p.Event) and not named
 
 
 def _is_about_one_place(conjunct: e.Expr, name: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -24,6 +24,7 @@ from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Match, Stream
 from neelc.pattern.analysis.regions import QueryFacts, is_member, range_of, region_conjuncts, spots
 from neelc.pattern.analysis.truth import AtMost, always, contradict, simpler, times_in_order
+from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.evaluate_constants import folded
 from neelc.source import Source, Span
 

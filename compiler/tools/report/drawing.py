@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,7 @@ from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.bind.windows import check_strategy
 from neelc.rows.bind.simple import understood
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, rows_read_by, run
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members
@@ -28,7 +29,7 @@ from neelc.runtime.reference.model import attribute, bound_events, nanoseconds
 from neelc.runtime.reference.question import question
 from neelc.runtime.reference.results import context
 from neelc.runtime.reference.rows import rows_read
-from neelc.runtime.reference.worlds import find_matches
+from neelc.runtime.reference.worlds import find_matches, restored
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.tools.report.picture import (
@@ -117,7 +118,8 @@ def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, sho
     whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
     kept = tuple(islice(whole, MOST_MATCHES))
     reference = question(query, shown.events)
-    scopes = tuple(shades(reference, one.binding) for one in kept)
+    ranked = {event: event for event in reference.events}
+    scopes = tuple(shades(reference, restored(one.binding, ranked)) for one in kept)
     return Panel(title, own_columns(query), kept, total, scopes)
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from neelc.explain.html import document, escape, page_header, tag
+from neelc.runtime.late_dataclass import dataclass
 
 MOST_BATCHES = 240
 """Micro-batches in a chart: older ones leave on its left."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from neelc.files import CallError
@@ -18,6 +18,7 @@ from neelc.ir.types import Array, DataType, Struct, StructField
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
 from neelc.pattern.analysis.regions import plain
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.events import in_order
 from neelc.runtime.reference.model import Binding, ReferenceEvent, bound_events, nanoseconds
 from neelc.runtime.reference.question import (
@@ -362,7 +363,8 @@ def shades(question: ReferenceQuery, binding: Binding) -> tuple[Shade, ...]:
 
 def _shades(question: ReferenceQuery, part: p.Pattern, view: PartContext) -> Iterator[Shade]:
     if isinstance(part, p.Not):
-        yield Shade(str(part), _instant(view.scope.low), _instant(view.scope.high))
+        ranks = question.events[0].ranks if question.events else 1
+        yield Shade(str(part), _instant(view.scope.low, ranks), _instant(view.scope.high, ranks))
         return
     if is_absent(question, part, view.binding):
         return
@@ -414,8 +416,9 @@ def _neighbours(question: ReferenceQuery, part: p.AndNeg, binding: Binding, plac
     return between(*ends)
 
 
-def _instant(time: float) -> int | None:
-    return None if math.isinf(time) else int(time)
+def _instant(moment: float, ranks: int) -> int | None:
+    """The time of a moment; None: there is no limit."""
+    return None if math.isinf(moment) else int(moment) // ranks
 
 
 # The query that a picture asks: the user's, with all events of its matches as columns.

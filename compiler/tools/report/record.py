@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from neelc.catalog.inputs import quoted, render
@@ -11,8 +10,9 @@ from neelc.ir.algebra import instant
 from neelc.ir.names import bare
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, TIMESTAMP, DataType
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.reference.events import ENDLESS
 from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, bound_events, moment
-from neelc.runtime.reference.results import ENDLESS
 from neelc.runtime.values.times import UTC, offsets
 from neelc.tools.report.picture import TIME_AXIS, DrawnMatch, Lane, Panel, Picture, Shade, hashable
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
@@ -17,6 +17,7 @@ from neelc.ir.node import walk
 from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.row_patterns import RowVariable
 from neelc.ir.types import BIGINT, LENGTHS
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import ReferenceEvent, bound_events, nanoseconds
 from neelc.runtime.reference.recognize import (
     RecognizedMatch,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import (
@@ -26,13 +26,13 @@ from neelc.ir.expressions import (
 from neelc.ir.node import Node, children, transform
 from neelc.ir.patterns import declared, inner_parts, may_be_empty
 from neelc.ir.program import Match
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import Binding, EvaluationContext, ReferenceEvent, attribute, bound_events
 from neelc.runtime.reference.question import (
     ELEMENT,
     ReferenceQuery,
     condition,
-    extent,
     holds_at,
     iteration,
     places_of,
@@ -273,9 +273,8 @@ def size(query: ReferenceQuery, requirement: Requirement, binding: Binding) -> i
 
 
 def _size(query: ReferenceQuery, window: p.Window, events: Sequence[ReferenceEvent]) -> int:
-    bounds = extent(events)
-    assert bounds is not None, "a part that is not absent"
+    start, end = min(event.start for event in events), max(event.end for event in events)
     if window.unit != "EVENT":
-        return bounds.end - bounds.start
+        return end - start
     starts = query.starts(events[0])
-    return bisect_right(starts, bounds.end) - bisect_left(starts, bounds.start)
+    return bisect_right(starts, end) - bisect_left(starts, start)

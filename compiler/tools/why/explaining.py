@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.names import bare
 from neelc.ir.program import Match, NamedQuery
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Tables, events_read
-from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key
+from neelc.runtime.reference.kept import start_of
+from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.source import Source, Span
 from neelc.tools.why.courses import Course, courses, starters
-from neelc.tools.why.model import StartExplanation, Why
-from neelc.tools.why.questions import AnswerCache
+from neelc.tools.why.model import StartExplanation, Why, time_of
+from neelc.tools.why.questions import AnswerCache, begins
 from neelc.tools.why.reading import KeyEvents, WhyRequest, groups
 from neelc.tools.why.stopping import (
     NO_EVENT,
@@ -80,8 +82,28 @@ class StartExplainer:
             branch=course.branch,
             events=reported_binding(found, start),
             held=held(self.cache, course.match, found),
-            notes=notes,
+            notes=(*self.dropped(start), *notes),
         )
+
+    def dropped(self, start: ReferenceEvent) -> Iterator[str]:
+        """That none of the matches that start with an event is kept, and which was kept before them."""
+        if self.match.kept is None:
+            return
+        try:
+            kept = [one.binding for one in self.cache.found(self.match)]
+        except LimitReached as limit:
+            yield f"which matches are kept is not known: {limit}"
+            return
+        if any(begins(binding, start) for binding in kept):
+            return
+        before = [binding for binding in kept if start_of(binding) <= start.start]
+        text = f"found, but not kept: {self.match.kept}"
+        if before:
+            events = list(bound_events(max(before, key=start_of)))
+            first = min(events, key=lambda event: event.start)
+            last = max(events, key=lambda event: event.end)
+            text += f"; the last match kept before it is from {time_of(first)} to {time_of(last)}"
+        yield text
 
     def counted(self, concerned: Sequence[Course], start: ReferenceEvent) -> tuple[int, tuple[str, ...]]:
         """How many matches start with an event, and whether these are all."""

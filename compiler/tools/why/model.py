@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from neelc.ir.expressions import Literal
 from neelc.ir.patterns import Window
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, INT, LENGTHS, VOID, DataType
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import ReferenceEvent
 from neelc.runtime.reference.question import length, size
 
@@ -48,6 +49,8 @@ class CheckedRequirement:
     detail: str
     values: Mapping[str, str] = field(default_factory=dict)
     events: tuple[ReportedEvent, ...] = ()
+    is_word: bool = False
+    """Whether it is a NEXT or STRICT of the query, and the `detail` says it all."""
 
 
 @dataclass(frozen=True)
@@ -309,6 +312,9 @@ def _stop(stop: StopReason, one: StartExplanation, is_first: bool) -> Iterator[R
         yield from _indented(_events(stop.events), 4)
         yield from _indented(_checked(stop.failed, "fails"), 4)
     for negation in () if stop.step else stop.failed:
+        if negation.is_word:
+            yield ReportLine(f"  skipped because of {negation.text}: {negation.detail}")
+            continue
         yield ReportLine(f"  stopped by {negation.text}{', which is hit by:' if negation.events else ''}")
         rows = [[event.type, event.clock, event.after] for event in negation.events]
         yield from _indented(aligned(rows), 4)

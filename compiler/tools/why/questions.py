@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.candidates import BindingSearch, extend
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.partial import PartialMatch
@@ -97,7 +98,7 @@ def offered(
         yield from runs(query, [start], search)
         return
     bound: Mapping[str, object] = {first: start} if first is not None else {}
-    for partial in extend(search, query.whole, PartialMatch(bound), Scope(start.start, math.inf)):
+    for partial in extend(search, query.whole, PartialMatch(bound), Scope(start.first, math.inf)):
         yield partial.binding
 
 
@@ -126,7 +127,7 @@ class StepLimit:
 def begins(binding: Binding, start: ReferenceEvent) -> bool:
     """Whether a match starts with an event: it is bound in it, and no other bound event is earlier."""
     events = list(bound_events(binding))
-    return start in events and all(start.start <= event.start for event in events)
+    return start in events and all(start.first <= event.first for event in events)
 
 
 def leads(binding: Binding, start: ReferenceEvent, names: Collection[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
 from neelc.catalog.readers.text import TypeMismatch, from_text
@@ -20,8 +20,9 @@ from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import in_order, members
+from neelc.runtime.reference.events import in_order, members, ranked
 from neelc.runtime.reference.model import (
     Binding,
     EvaluationContext,
@@ -100,7 +101,7 @@ def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[
 
 def groups(match: Match, events: Sequence[ReferenceEvent], requested: KeyFilter) -> list[KeyEvents]:
     """The events that can matter, grouped by the requested keys."""
-    keys = partition_keys(match)
+    keys, events = partition_keys(match), tuple(ranked(events))
     if not keys:
         return [KeyEvents({}, in_order(events))]
     found: dict[object, list[ReferenceEvent]] = {}
@@ -453,8 +454,11 @@ class WhyRequest:
         return found if len(found) == len(values) else None
 
     def range(self) -> tuple[int, int] | None:
-        """From when to when events can matter to matches that start in time; None if that is not known."""
+        """From when to when events can matter to matches that start in time; None if that is not known: which
+        matches are kept depends on all before them."""
         within = self.match.within
+        if self.match.kept is not None:
+            return None
         if self.between is None or within is None or within.unit == "EVENT" or self.match.is_imprecise:
             return None
         low, high = self.between

@@ -7,15 +7,17 @@ strategy and the confidence. What stands inside a negation makes it hit less oft
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Conjunction, Expr, SameAttributes, conjuncts
+from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, inner_parts
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.syntax.print_patterns import as_written, show_window
 
 Path = tuple[int, ...]
@@ -27,7 +29,8 @@ class Requirement:
     """One thing that a match must fulfil, and its text.
 
     `kind` is condition, same, partition, window, negation, strategy or confidence. `path` leads to the part
-    it applies to; None is the query itself. `place` is the place of a conjunct in its condition.
+    it applies to; None is the query itself. `place` is the place of a conjunct in its condition. A negation
+    that stands for NEXT or STRICT has this `word`.
     """
 
     kind: str
@@ -36,6 +39,7 @@ class Requirement:
     place: int = 0
     expression: Expr | None = None
     window: p.Window | None = None
+    word: p.FollowKind | None = None
 
 
 def requirements(match: Match) -> tuple[Requirement, ...]:
@@ -49,6 +53,8 @@ def requirements(match: Match) -> tuple[Requirement, ...]:
     same: [id]
     condition: a.x < 5
     negation: !(B b : b.x > 1)
+    >>> print(*(one.text for one in requirements(query("SEQ(A a, NEXT B b, C+ c[] EACH STRICT)"))), sep="; ")
+    NEXT b; c[] EACH STRICT
     """
     return tuple(_of_query(match))
 
@@ -73,10 +79,41 @@ def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
         kind = "same" if isinstance(conjunct, SameAttributes) else "condition"
         yield Requirement(kind, str(conjunct), path, place, conjunct)
     for place, inner in enumerate(inner_parts(part)):
-        if not isinstance(inner, p.Not):
-            yield from _of_part(inner, (*path, place))
-        elif isinstance(part, Listing):
-            yield Requirement("negation", str(as_written(inner)), (*path, place))
+        match inner:
+            case p.Not(means=p.FollowWord() as word) if isinstance(part, Listing):
+                text = f"{word} {_name(part.parts[place + 1 :])}"
+                yield Requirement("negation", text, (*path, place), word=word.kind)
+            case p.Not() if isinstance(part, Listing):
+                yield Requirement("negation", str(as_written(inner)), (*path, place))
+            case p.ClosureGap(means=word) if isinstance(part, p.Repeat):
+                yield Requirement(
+                    "negation",
+                    _gap_text(part, inner),
+                    (*path, place),
+                    word=None if word is None else word.kind,
+                )
+            case p.Not() | p.ClosureGap():
+                pass
+            case _:
+                yield from _of_part(inner, (*path, place))
+
+
+def _name(following: tuple[p.Pattern, ...]) -> str:
+    """What a word is said of."""
+    part = next((one for one in following if not isinstance(one, p.Not)), None)
+    match part:
+        case None:
+            return "the negation after it"
+        case p.Event(variable=str() as name):
+            return bare(name)
+    return str(as_written(part))
+
+
+def _gap_text(closure: p.Repeat, gap: p.ClosureGap) -> str:
+    name = f"{bare(closure.variable or '')}[]"
+    if gap.means is None:
+        return f"{name} {as_written(gap)}"
+    return f"{gap.means} {name}" if gap.reach == p.GapReach.FIRST else f"{name} EACH {gap.means}"
 
 
 # Queries that require less: requirements dropped, windows widened.
@@ -134,6 +171,10 @@ class _Relaxing:
         within = self.windows.get(path, None if is_open else part.within)
         if isinstance(part, Listing):
             return replace(part, parts=tuple(self.listed(part.parts, path)), where=where, within=within)
+        if isinstance(part, p.Repeat):
+            kept = (gap for at, gap in enumerate(part.gaps, 1) if not self.is_dropped((*path, at)))
+            body = self.part(part.part, (*path, 0))
+            return replace(part, part=body, gaps=tuple(kept), where=where, within=within)
         places = count()
 
         def inner(child: Node) -> Node:
@@ -146,8 +187,11 @@ class _Relaxing:
         for place, part in enumerate(parts):
             if not isinstance(part, p.Not):
                 yield self.part(part, (*path, place))
-            elif not any(one.path == (*path, place) for one in self.dropped):
+            elif not self.is_dropped((*path, place)):
                 yield part
+
+    def is_dropped(self, path: Path) -> bool:
+        return any(one.path == path for one in self.dropped)
 
 
 def conjoined(conditions: Iterable[Expr]) -> Expr | None:

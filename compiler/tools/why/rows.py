@@ -6,7 +6,7 @@ The reference's parser reads the rows; every row that it checks is recorded, wit
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from neelc.catalog.readers.text import TypeMismatch, from_text
 from neelc.engines.reference import executable
@@ -16,6 +16,7 @@ from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
 from neelc.ir.expressions import ROW, Expr, RowValue, conjuncts
 from neelc.ir.node import children
 from neelc.ir.program import Program, Stream
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Tables, rows_read_by
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent

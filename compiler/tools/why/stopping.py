@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
@@ -12,6 +12,7 @@ from neelc.ir.names import bare
 from neelc.ir.patterns import all_parts, declared
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.question import ReferenceQuery
 from neelc.runtime.reference.satisfy import is_absent, is_match
@@ -123,7 +124,7 @@ def reported_binding(
 ) -> tuple[ReportedEvent, ...]:
     """The events of a match, in order of time, those left out that stand `beside` it already."""
     left_out = set(beside)
-    found = sorted(_bound(binding, ""), key=lambda pair: (pair[1].start, pair[1].end))
+    found = sorted(_bound(binding, ""), key=lambda pair: (pair[1].first, pair[1].last))
     return tuple(reported_event(event, name, start) for name, event in found if event not in left_out)
 
 
@@ -163,7 +164,7 @@ def _held(cache: AnswerCache, match: Match, one: Requirement, binding: Binding) 
         amount = size(cache.question(match), one, binding)
         return CheckedRequirement(one.kind, one.text, size_text(amount, one.window))
     if one.kind == "negation":
-        return CheckedRequirement(one.kind, one.text, "none found")
+        return CheckedRequirement(one.kind, one.text, _NOTHING.get(one.word, "none found"))
     if one.kind == "confidence":
         return CheckedRequirement(one.kind, one.text, confidence_text(cache.confidence(match, binding)))
     if one.kind == "strategy":
@@ -205,9 +206,21 @@ def failed(
     return _with_values(found.match, one, found.binding)
 
 
+_NOTHING: dict[p.FollowKind | None, str] = {
+    p.FollowKind.NEXT: "none came first",
+    p.FollowKind.STRICT: "nothing lies between",
+}
+_CAME = {p.FollowKind.NEXT: "came first", p.FollowKind.STRICT: "lies between"}
+
+
 def hit(negation: Requirement, events: Sequence[ReferenceEvent], start: ReferenceEvent) -> CheckedRequirement:
     """A negation and the events that hit it."""
     named = tuple(reported_event(event, "", start) for event in events)
+    if negation.word is not None and named:
+        between = ", ".join(f"{event.type} at {event.clock}" for event in named)
+        return CheckedRequirement(
+            "negation", negation.text, f"{between} {_CAME[negation.word]}", is_word=True
+        )
     text = ", ".join(f"{event.type} {event.clock}" for event in named)
     return CheckedRequirement("negation", negation.text, f"hit by {text}" if text else "", events=named)
 

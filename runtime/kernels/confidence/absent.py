@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.confidence.ranges import Chances, PossibleTimes, Ranges, Sequences, within
 from neelc.runtime.kernels.events import Numbers, Truths
 from neelc.runtime.kernels.frontier import distinct
+from neelc.runtime.late_dataclass import dataclass
 
 MAX_SHARED = 4096
 """In how many ways events may be divided among several negations of one match."""

@@ -10,8 +10,8 @@ depend on times: types, conditions, keys. Pure functions of arrays: lists in, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,17 @@ from neelc.runtime.kernels.confidence.ranges import (
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.frontier import Frontier, concerned
 from neelc.runtime.kernels.taking import ROW, KernelSearch
-from neelc.runtime.program import CONFIDENCE, EventName, KernelStep, Likely, Value, Weigh, WeighedNegation
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.program import (
+    CONFIDENCE,
+    EventName,
+    InnerList,
+    KernelStep,
+    Likely,
+    Value,
+    Weigh,
+    WeighedNegation,
+)
 
 # The probability that events come in order and fit into a window, at a cost that does not depend on how
 # imprecise their times are.
@@ -399,6 +409,9 @@ def around(first: Numbers, last: Numbers, window: int, rivals: Rivals, length: i
     return clear(right - window, left - 1, ahead) * clear(right + 1, left + window, behind)
 
 
+Order = tuple[tuple[int, ...], ...]
+"""Places of events, in groups that come one after the other; the events of a group are simultaneous."""
+
 CLOSE = 1e-9
 """What rounding may do to a confidence, and more: docs/decisions/0035-confidence-in-doubles.md."""
 
@@ -476,6 +489,34 @@ def _plain(ranges: Ranges, window: int | None) -> Chances:
             result[rows[~few]] = in_window(part.take(~few), window)
         elif not tracked:
             result[rows[~few]] = in_order(part.take(~few))
+    return result
+
+
+def in_any_order(
+    times: PossibleTimes, table: Numbers, orders: Sequence[Order], window: int | None
+) -> Chances:
+    """The probability that the events of each row come in one of some orders, each of which says which events
+    are first, together, then which are next, and so on; and that they fit into the window.
+
+    Events that are together are one event, at the times that all of them may have.
+
+    >>> times = PossibleTimes(np.array([1, 1]), np.array([2, 2]))
+    >>> in_any_order(times, np.array([[0, 1]]), [((0,), (1,)), ((0, 1),)], None).tolist()
+    [0.75]
+    """
+    width = None if window is None or window >= ENDLESS else window
+    share = 1 / (times.hi[table] - times.lo[table] + 1)
+    result = np.zeros(len(table))
+    for order in orders:
+        lo = np.stack([times.lo[table[:, group]].max(axis=1) for group in map(list, order)], axis=1)
+        hi = np.stack([times.hi[table[:, group]].min(axis=1) for group in map(list, order)], axis=1)
+        rows = np.flatnonzero((lo <= hi).all(axis=1))
+        together = PossibleTimes(lo[rows].ravel(), hi[rows].ravel())
+        each = ranges(together, np.arange(len(rows) * len(order)).reshape(len(rows), len(order)), width)
+        shares = [share[rows][:, group].prod(axis=1) for group in map(list, order)]
+        each = replace(each, share=np.stack(shares, axis=1))
+        possible = is_possible(each, width)
+        result[rows[possible]] += _plain(each.take(possible), width)
     return result
 
 
@@ -616,7 +657,7 @@ class BoundEvents:
 
 def times_of(events: KernelEvents) -> PossibleTimes:
     """When relaxed events may be."""
-    return PossibleTimes(events.end, events.start)
+    return PossibleTimes(events.end, events.start, events.shapes)
 
 
 def bound(frontier: Frontier, names: tuple[EventName, ...]) -> BoundEvents:
@@ -631,7 +672,7 @@ def bound(frontier: Frontier, names: tuple[EventName, ...]) -> BoundEvents:
     rows, events = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     counts = np.zeros((len(frontier), len(names) + 1), np.int64)
     for place, name in enumerate(names, 1):
-        lists = frontier.lists.get(name) if isinstance(name, str) else None
+        lists = frontier.lists.get(name) if isinstance(name, str | InnerList) else None
         if lists is not None:
             row, at = lists.row_and_place()
             event = lists.pool[at]
@@ -691,7 +732,7 @@ def weigh(search: KernelSearch, step: Weigh[Value], frontier: Frontier, run: Run
         rows = frontier.take(slice(begin, begin + ROWS))
         listed = bound(rows, step.events)
         if search.is_cut:
-            rows = rows.take(_owned(search.events, listed, rows.segment))
+            rows = rows.take(owned(search.events, listed, rows.segment))
             listed = bound(rows, step.events)
         spoilers = _spoilers(search, step.negations, rows, listed, run)
         chances = confidences(times_of(search.events), listed.sequences, step.width, spoilers)
@@ -700,7 +741,7 @@ def weigh(search: KernelSearch, step: Weigh[Value], frontier: Frontier, run: Run
         yield weighed.take(kept)
 
 
-def _owned(events: KernelEvents, listed: BoundEvents, segment: Numbers) -> Truths:
+def owned(events: KernelEvents, listed: BoundEvents, segment: Numbers) -> Truths:
     """Matches belong to where the first of the latest times of their events is."""
     least = np.full(len(segment), np.iinfo(np.int64).max)
     np.minimum.at(least, listed.row, events.start[listed.sequences.events])

@@ -17,15 +17,24 @@ import pyarrow as pa
 
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Columns, Ints, combine
 from neelc.runtime.kernels.confidence.ranges import Chances
+from neelc.runtime.kernels.confidence.shapes import time_shapes, with_shapes
+from neelc.runtime.kernels.confidence.worlds import weigh_times
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
-from neelc.runtime.kernels.frontier import EventLists, root
+from neelc.runtime.kernels.frontier import EventLists, Frontier, root
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import Piece, columns_of, event_of
 from neelc.runtime.kernels.pattern_kernel import SearchRows, SectionSearch, context_of, events_of
 from neelc.runtime.kernels.running import run
-from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.kernels.taking import KernelSearch, firsts, groups
 from neelc.runtime.order import SectionProgress, sections
-from neelc.runtime.program import CHUNK, CHUNK_WIDTH, CONFIDENCE, ImpreciseProgram, PatternProgram
+from neelc.runtime.program import (
+    CHUNK,
+    CHUNK_WIDTH,
+    CONFIDENCE,
+    ImpreciseProgram,
+    PatternProgram,
+    WeighTimes,
+)
 from neelc.runtime.values.operations import check
 from neelc.runtime.worker import (
     MOST_MATCHES,
@@ -56,10 +65,18 @@ def weighed_matches(
     for begin, group, line in groups(relaxed_events):
         search = KernelSearch(program, group, line, most_rows)
         numbers = order[begin : begin + len(group.start)]
-        for frontier in run(search, program.steps, root()):
+        for frontier in _weighed(search):
             piece = dict(columns_of(program.outputs, frontier))
             confidence = np.asarray(frontier.totals[CONFIDENCE].values, np.float64)
             yield {name: _moved(column, numbers) for name, column in piece.items()}, confidence
+
+
+def _weighed(search: KernelSearch) -> Iterator[Frontier]:
+    """The table after all steps. Some matches are weighed only when all rows are there."""
+    *steps, last = search.program.steps
+    if isinstance(last, WeighTimes):
+        return weigh_times(search, last, run(search, tuple(steps), root()), run)
+    return run(search, search.program.steps, root())
 
 
 def _moved(column: Numbers | EventLists, numbers: Numbers) -> Numbers | EventLists:
@@ -92,8 +109,31 @@ def relaxed(events: KernelEvents) -> tuple[KernelEvents, Numbers]:
         segment=events.segment[order],
         roles={role: np.sort(place[numbers]) for role, numbers in events.roles.items()},
         columns={name: ordered(column) for name, column in events.columns.items()},
+        shapes=None if events.shapes is None else events.shapes.take(order),
     )
-    return changed, order
+    if events.first is None:
+        return changed, order
+    first, beyond = relaxed_places(changed)
+    return replace(changed, first=first, beyond=beyond), order
+
+
+def relaxed_places(events: KernelEvents) -> tuple[Numbers, Numbers]:
+    """For windows that count: how many events of its key may be before the latest time of each event, and how
+    many surely are not after its earliest time. From the first of these for one event to the second for
+    another, there are no more events than between the two in any world.
+
+    >>> hi, lo = np.array([1, 5, 6]), np.array([1, 2, 6])
+    >>> found = relaxed_places(KernelEvents(hi, lo, hi * 0, {}, {}, (hi[:1], hi[:1])))
+    >>> [places.tolist() for places in found]
+    [[0, 2, 2], [1, 1, 3]]
+    """
+    first, beyond = np.zeros_like(events.start), np.zeros_like(events.start)
+    heads = firsts(events) if len(events.start) else np.zeros(0, np.int64)
+    for begin, end in zip(heads.tolist(), [*heads[1:].tolist(), len(events.start)], strict=True):
+        latest, earliest = events.start[begin:end], events.end[begin:end]
+        first[begin:end] = np.searchsorted(np.sort(earliest), latest, "left")
+        beyond[begin:end] = np.searchsorted(latest, earliest, "right")
+    return first, beyond
 
 
 COLUMN = "confidence"
@@ -104,7 +144,10 @@ def imprecise(
 ) -> BatchFunction:
     """The function that finds the matches of one partition, with their confidence."""
     begin, limits = partial(_begin, program), WorkerLimits(rows_at_once, most_matches)
-    return WorkerKernel(begin, SectionProgress, limits, context_of(program)).function()
+    function = WorkerKernel(begin, SectionProgress, limits, context_of(program)).function()
+    if not program.shapes:
+        return function
+    return lambda batches: function(map(with_shapes, batches))
 
 
 def _begin(program: ImpreciseProgram, state: WorkerState[SectionProgress], is_last: bool) -> ImpreciseSearch:
@@ -190,6 +233,8 @@ class ImpreciseSearch(SectionSearch[SectionProgress, WeighedPiece]):
 
 def _events(program: ImpreciseProgram, rows: SearchRows) -> KernelEvents:
     events = events_of(program, rows)
+    if program.shapes:
+        events = replace(events, shapes=time_shapes(rows.columns))
     if not program.is_cut:
         return events
     chunk, width = (rows.columns.arrays[name].take(pa.array(rows.heads)) for name in (CHUNK, CHUNK_WIDTH))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neelc.runtime.kernels.events import Numbers, Truths
+from neelc.runtime.kernels.events import TRIANGULAR, WEIGHTED, Numbers, TimeShapes, Truths
+from neelc.runtime.late_dataclass import dataclass
 
 Chances = NDArray[np.float64]
 
@@ -18,10 +18,91 @@ ENDLESS = 2**61
 
 @dataclass(frozen=True, eq=False)
 class PossibleTimes:
-    """When each event may be: at one of the integers `lo`..`hi`, each as likely as the others."""
+    """When each event may be: at one of the integers `lo`..`hi`, each as likely as the others, unless
+    `shapes` says how likely each is."""
 
     lo: Numbers
     hi: Numbers
+    shapes: TimeShapes | None = None
+
+    def mass(self, event: Numbers, time: Numbers) -> Chances:
+        """The probability that each event is at that time, which must be one of its times.
+
+        >>> times = PossibleTimes(np.array([1]), np.array([4]))
+        >>> times.mass(np.array([0]), np.array([4])).tolist()
+        [0.25]
+        """
+        count = self.hi[event] - self.lo[event] + 1
+        result = 1 / count
+        if self.shapes is not None:
+            place = time - self.lo[event] + 1
+            kind = self.shapes.kind[event]
+            peak = np.minimum(place, count + 1 - place) / _triangle(count)
+            result = np.where(kind == TRIANGULAR, peak, result)
+            result = np.where(kind == WEIGHTED, self._weighed(event, place, place - 1), result)
+        return np.asarray(result)
+
+    def until(self, event: Numbers, time: Numbers) -> Chances:
+        """The probability that each event is no later than that.
+
+        >>> times = PossibleTimes(np.array([1]), np.array([4]))
+        >>> times.until(np.zeros(4, np.int64), np.array([0, 1, 4, 7])).tolist()
+        [0.0, 0.25, 1.0, 1.0]
+        """
+        count = self.hi[event] - self.lo[event] + 1
+        place = np.clip(time - self.lo[event] + 1, 0, count)
+        result = place / count
+        if self.shapes is not None:
+            kind = self.shapes.kind[event]
+            result = np.where(kind == TRIANGULAR, _up_to(place, count) / _triangle(count), result)
+            result = np.where(kind == WEIGHTED, self._weighed(event, place, 0 * place), result)
+        return np.asarray(result)
+
+    def after(self, event: Numbers, time: Numbers) -> Chances:
+        """The probability that each event is later than that; not rounded twice, as 1 less `until` would be.
+
+        >>> times = PossibleTimes(np.array([1]), np.array([3]))
+        >>> times.after(np.zeros(2, np.int64), np.array([0, 2])).tolist()
+        [1.0, 0.3333333333333333]
+        """
+        count = self.hi[event] - self.lo[event] + 1
+        left = np.clip(self.hi[event] - time, 0, count)
+        result = left / count
+        if self.shapes is not None:
+            kind = self.shapes.kind[event]
+            # The triangle is the same from both sides.
+            result = np.where(kind == TRIANGULAR, _up_to(left, count) / _triangle(count), result)
+            result = np.where(kind == WEIGHTED, self._weighed(event, count, count - left), result)
+        return np.asarray(result)
+
+    def _weighed(self, event: Numbers, place: Numbers, before: Numbers) -> Chances:
+        """Of weighted events, the probability of the times from after place `before` up to `place`."""
+        assert self.shapes is not None, "some events have a shape"
+        weighted = self.shapes.kind[event] == WEIGHTED
+        first = np.where(weighted, self.shapes.first[event], 0)
+        until = self.shapes.until if len(self.shapes.until) else np.zeros(1)
+        upper, lower = np.where(weighted, place, 0), np.where(weighted, before, 0)
+        return np.asarray(until[first + upper] - until[first + lower])
+
+
+def _triangle(count: Numbers) -> Numbers:
+    """The sum of the weights 1, 2, ... up to the middle, and down again to 1.
+
+    >>> _triangle(np.array([1, 2, 3, 4])).tolist()
+    [1, 2, 4, 6]
+    """
+    return np.asarray((count + 1) * (count + 1) // 4)
+
+
+def _up_to(place: Numbers, count: Numbers) -> Numbers:
+    """The sum of the first of these weights.
+
+    >>> _up_to(np.arange(5), np.array(4)).tolist()
+    [0, 1, 3, 5, 6]
+    """
+    left = count - place
+    rising, falling = place * (place + 1) // 2, _triangle(count) - left * (left + 1) // 2
+    return np.asarray(np.where(2 * place <= count, rising, falling))
 
 
 @dataclass(frozen=True, eq=False)

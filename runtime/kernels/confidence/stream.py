@@ -13,7 +13,6 @@ An event is kept until a window after its latest time: imprecise ones are kept f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import taken_matches
 from neelc.runtime.kernels.pattern_kernel import events_of
 from neelc.runtime.kernels.pattern_stream import EventStream, KnownEvents, are_old, passed_times
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ImpreciseProgram, StreamedImprecise
 from neelc.runtime.streaming import WatermarkMove
 from neelc.runtime.worker import MOST_MATCHES

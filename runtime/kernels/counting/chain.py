@@ -8,8 +8,8 @@ the walks need not be enumerated: for each state and event, the number of walks 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     ColumnValue,

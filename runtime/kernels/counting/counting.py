@@ -7,7 +7,7 @@ exact: 64 bits where it is sure that they are enough, and as many as are needed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -37,6 +37,7 @@ from neelc.runtime.kernels.counting.walks import (
 from neelc.runtime.kernels.events import KernelEvents, Numbers
 from neelc.runtime.kernels.frontier import distinct
 from neelc.runtime.kernels.taking import KernelSearch, groups
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import EventName
 from neelc.runtime.values.operations import check
 

@@ -7,7 +7,6 @@ does not lead to itself is filled at once, from the states before it; one that d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -33,7 +32,8 @@ from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
 from neelc.runtime.kernels.matching import matches
 from neelc.runtime.kernels.running import extended, run
-from neelc.runtime.kernels.taking import LONGEST, KernelSearch
+from neelc.runtime.kernels.taking import KernelSearch
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Apply,
     ColumnValue,
@@ -307,7 +307,7 @@ def _stops(chain: Chain, on: ChainEvents, first: Numbers, segment: Numbers) -> N
     assert axis is not None, "a window counts, but the events are not counted"
     last = axis.high[segment]
     if chain.width is not None and chain.leads:
-        last = np.minimum(last, axis.start[first] + max(-LONGEST, min(chain.width, LONGEST)))
+        last = np.minimum(last, axis.later(axis.start[first], chain.width))
     return np.searchsorted(axis.end[on.numbers], last, "right")
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isqrt
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from neelc.runtime.failures import FailureDetails, KernelFailure
 from neelc.runtime.kernels.rows.program import ACCEPT, Machine
+from neelc.runtime.late_dataclass import dataclass
 
 Ints = NDArray[np.int64]
 

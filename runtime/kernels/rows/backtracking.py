@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -29,10 +29,12 @@ from neelc.runtime.kernels.rows.program import (
     depends_on_start_only,
 )
 from neelc.runtime.kernels.rows.walking import NextStart, shortest_ends
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ColumnValue
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import comparable, order
 from neelc.runtime.values.scalars import FAILURES, binary
+from neelc.runtime.values.statistics import STATISTICS
 from neelc.runtime.values.types import ValueType, fit
 
 # Conditions that depend on which rows the match has taken so far.
@@ -533,7 +535,8 @@ FOLDS: Mapping[str, PathFold] = {
 }
 """The aggregates that are folded."""
 
-LISTS: Mapping[str, Callable[[list[object]], object]] = {
+LISTS: Mapping[str, Callable[[list[Any]], object]] = {
+    **STATISTICS,
     "collect_list": list,
     "collect_set": list,
     "first": lambda values: values[0] if values else None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import partial
 from typing import TypeVar
 
@@ -32,6 +32,7 @@ from neelc.runtime.kernels.rows.program import (
     sight,
 )
 from neelc.runtime.kernels.rows.recognizing import PartitionPiece, recognize, recognize_piece
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import mended, section_heads
 from neelc.runtime.values.times import in_zone
 from neelc.runtime.worker import (

@@ -6,7 +6,6 @@ them, its *view*: from its own for ALL ROWS PER MATCH, from the last one for ONE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from neelc.runtime.kernels.rows.automaton import Ints, RowMatches
 from neelc.runtime.kernels.rows.program import RowLocation, RowProgram
+from neelc.runtime.late_dataclass import dataclass
 
 Bools = NDArray[np.bool_]
 

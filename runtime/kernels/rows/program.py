@@ -7,8 +7,9 @@ occurrence of a variable in the pattern, written out: `A{2}` has two.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Apply, ColumnValue
 from neelc.runtime.program import Value as Expression
 from neelc.runtime.values.types import ValueType

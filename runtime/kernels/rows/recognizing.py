@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
@@ -37,6 +37,7 @@ from neelc.runtime.kernels.rows.walking import (
     row_limits,
     time_limits,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import joint_numbers
 
 TIME = "time"

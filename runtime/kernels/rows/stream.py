@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
 
@@ -28,6 +27,7 @@ from neelc.runtime.kernels.rows.kernel import RowPiece, gathered_rows
 from neelc.runtime.kernels.rows.navigation import MatchNavigation
 from neelc.runtime.kernels.rows.program import NUMBER, STATE, RowOrder, RowProgram, StreamedRows
 from neelc.runtime.kernels.rows.recognizing import TIME, GrowingPartitions, recognize_open
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.values.order import order

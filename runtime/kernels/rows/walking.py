@@ -4,7 +4,6 @@ that can be completed, row by row."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import isqrt
 from typing import Protocol
@@ -25,6 +24,7 @@ from neelc.runtime.kernels.rows.automaton import (
 )
 from neelc.runtime.kernels.rows.letters import RowMasks
 from neelc.runtime.kernels.rows.program import ACCEPT, Choices, Machine, RowProgram
+from neelc.runtime.late_dataclass import dataclass
 
 # Matches with AFTER MATCH SKIP PAST LAST ROW where no condition depends on the path, in one pass.
 #

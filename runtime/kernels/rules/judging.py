@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -32,6 +32,7 @@ from neelc.runtime.kernels.rules.program import (
     role_number,
     word_name,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Follow, PatternProgram, Take
 
 RANKED = 64

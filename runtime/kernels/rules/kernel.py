@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -35,6 +35,7 @@ from neelc.runtime.kernels.pattern_kernel import (
     cut,
     functions_called,
     key_of_failure,
+    moments_among,
     owned_times,
 )
 from neelc.runtime.kernels.rules.judging import RoleLookup, role_lookup, role_pairs
@@ -51,6 +52,7 @@ from neelc.runtime.kernels.rules.program import (
 )
 from neelc.runtime.kernels.rules.trees import tree_matches
 from neelc.runtime.kernels.taking import EventAxes, KernelSearch, Players, groups
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import SectionProgress
 from neelc.runtime.program import PatternProgram, VariableOutput
 from neelc.runtime.user_calls import python_values
@@ -115,7 +117,7 @@ def columns_read(rules: RuleSet) -> tuple[str, ...]:
     """The columns of events that a set of rules reads."""
     times = ("start", "end") if rules.events.lasting else ("start",)
     words = map(word_name, range(rules.words))
-    return tuple(dict.fromkeys((*rules.events.keys, *times, *words, *rules.columns)))
+    return tuple(dict.fromkeys((*rules.events.keys, *times, *rules.events.order, *words, *rules.columns)))
 
 
 def _begin(
@@ -419,7 +421,9 @@ class RuleEvents:
         start, end = columns.start, columns.end if lasting else columns.start
         segment = self._segment
         first, beyond = segments.places(segment, start, end) if counted else (None, None)
-        return KernelEvents(start, end, segment, self.judged, {}, self._owned, first, beyond)
+        moments = moments_among(self.rules.events, columns, segment, end)
+        events = KernelEvents(start, end, segment, self.judged, {}, self._owned, first, beyond)
+        return events if moments is None else replace(events, moments=moments)
 
     @cached_property
     def _segment(self) -> Ints:

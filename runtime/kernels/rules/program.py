@@ -10,8 +10,9 @@ each role of its program is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Emission,
     EventName,
@@ -23,6 +24,8 @@ from neelc.runtime.program import (
     Value,
     VariableOutput,
     Weigh,
+    WeighedCheck,
+    WeighTimes,
     with_inner,
 )
 
@@ -239,7 +242,8 @@ def with_roles(step: KernelStep, names: Mapping[str, str]) -> KernelStep:
     >>> from neelc.runtime.program import Absent
     >>> with_roles(Absent((Take("b", "B"),)), {"B": "role 7"})
     Absent(steps=(Take(variable='b', role='role 7', bounds=Bounds(after=(), before=(), within=(), \
-between=()), differs=(), where=(), pick=<EventPick.ALL: 'ALL'>, when=(), until=()),), when=(), part='')
+between=()), differs=(), where=(), pick=<EventPick.ALL: 'ALL'>, when=(), until=(), \
+includes=False),), when=(), part='')
     """
     match step:
         case Take():
@@ -262,7 +266,22 @@ between=()), differs=(), where=(), pick=<EventPick.ALL: 'ALL'>, when=(), until=(
                     for one in negations
                 ),
             )
+        case WeighTimes(steps=steps, checks=checks):
+            return replace(
+                step,
+                steps=tuple(with_roles(inner, names) for inner in steps),
+                checks=tuple(_check(check, names) for check in checks),
+            )
     return with_inner(step, lambda inner: with_roles(inner, names))
+
+
+def _check(check: WeighedCheck[Value], names: Mapping[str, str]) -> WeighedCheck[Value]:
+    return replace(
+        check,
+        steps=tuple(with_roles(inner, names) for inner in check.steps),
+        searches=tuple(tuple(with_roles(inner, names) for inner in steps) for steps in check.searches),
+        checks=tuple(_check(inner, names) for inner in check.checks),
+    )
 
 
 def _take(step: Take[Value], names: Mapping[str, str]) -> Take[Value]:

@@ -15,7 +15,7 @@ among the events that it would have kept: all that it may emit are among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 
 import numpy as np
@@ -45,6 +45,7 @@ from neelc.runtime.kernels.rules.kernel import (
     rules_schema,
 )
 from neelc.runtime.kernels.rules.program import BITS, PART, RuleSet, StreamedRules, streamed_rule
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import PatternProgram, StreamedPattern
 from neelc.runtime.streaming import WatermarkMove
 from neelc.runtime.user_functions import Function

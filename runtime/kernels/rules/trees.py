@@ -8,7 +8,7 @@ and no others. A row that has lost all leaves (NEEL, lemmas 1 to 3).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from neelc.runtime.kernels.matching import Piece, length, owned_piece
 from neelc.runtime.kernels.rules.program import RuleNode, RuleTree
 from neelc.runtime.kernels.running import after_step, extended, only_plain, run
 from neelc.runtime.kernels.taking import KernelSearch, Room, fits, occupied, rooms
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Absent, AnyBound, Bounds, FilterStep, KernelStep, Present, Take, Value
 from neelc.runtime.values.operations import holds, seen
 

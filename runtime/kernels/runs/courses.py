@@ -6,13 +6,14 @@ costs the same however many were taken before. What variables and lists are is r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FIRST,
     NEXT,
@@ -162,7 +163,7 @@ def _add_lists(
         variables[name.at(1)] = _at(pool, begin, full)
         variables[name.at(-1)] = _at(pool, begin + length - 1, full)
         variables |= {name.at(place): known.at_place(place) for place in closure.places}
-    if is_composite(closure.names):
+    if is_composite(closure.names, closure.variable):
         counts = np.bincount(row, minlength=found.rows)
         beyond = np.cumsum(counts)
         variables[ElementName(closure.variable, 1)] = _at(found.event[mine], beyond - counts, full)

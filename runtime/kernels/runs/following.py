@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +24,7 @@ from neelc.runtime.kernels.taking import (
     narrowed,
     rooms,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FIRST,
     LAST,
@@ -36,6 +37,7 @@ from neelc.runtime.program import (
     InnerList,
     IterationName,
     KernelStep,
+    ListName,
     Move,
     MoveCondition,
     State,
@@ -57,7 +59,7 @@ class StateNeeds:
     `b[1]`."""
 
     variables: frozenset[EventName]
-    lists: frozenset[str]
+    lists: frozenset[ListName]
     numbered: tuple[tuple[EventName, int], ...] = ()
 
 
@@ -727,7 +729,7 @@ def _count(move: Move[Value], before: Frontier, row: Numbers) -> Numbers:
     return before.marks[COUNT][row] + (move.iteration != SAME)
 
 
-def _list_node(name: str, before: Frontier, row: Numbers) -> Numbers:
+def _list_node(name: ListName, before: Frontier, row: Numbers) -> Numbers:
     column = before.marks.get(f"#{name}")
     return np.full(len(row), -1) if column is None else column[row]
 

@@ -7,7 +7,6 @@ key only those events are kept that a later match can still have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +24,7 @@ from neelc.runtime.kernels.sequential.matching import (
     tracked,
 )
 from neelc.runtime.kernels.sequential.program import TIME, SequentialProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.worker import (
     MOST_MATCHES,
     ROWS_AT_ONCE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,18 +14,21 @@ from neelc.runtime.coding import coded
 from neelc.runtime.failures import COUNT_OVERFLOW, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import KernelEvents
 from neelc.runtime.kernels.sequential.program import (
+    BACK,
     BITS,
     CURRENT,
     LAST,
     PREVIOUS,
     TIME,
     SequentialProgram,
+    columns_in,
     condition_columns,
 )
-from neelc.runtime.program import EventName
-from neelc.runtime.values.operations import Lookup, holds
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.program import EventName, Value
+from neelc.runtime.values.operations import holds
 
-# Events as instants: which symbols the events of each instant emit.
+# Events as instants: what can be read at the events of each instant.
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -44,8 +47,8 @@ def spread(first: Ints, count: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Emitters:
-    """The events that emit one symbol: `rows`, in order. Of instant i they are the `count[i]` from `begin[i]`
-    on."""
+    """The events at which one thing can be read, such as a symbol: `rows`, in order. Of instant i they are
+    the `count[i]` from `begin[i]` on."""
 
     rows: Ints
     begin: Ints
@@ -60,12 +63,13 @@ class Emitters:
 @dataclass(frozen=True, eq=False)
 class EventInstants:
     """Instants of events that are sorted by key and time. `begin` are their first rows, `time` their times;
-    `first` says which are the first of their key."""
+    `first` says which are the first of their key. There are so many `rows`."""
 
     begin: Ints
     time: Ints
     first: Bools
     emitters: tuple[Emitters, ...]
+    rows: int
 
     @property
     def size(self) -> int:
@@ -75,6 +79,27 @@ class EventInstants:
     def last(self) -> Bools:
         """Which instants are the last of their key."""
         return np.append(self.first[1:], True)[: self.size]
+
+    @cached_property
+    def of_row(self) -> Ints:
+        """The instant of each event."""
+        return np.repeat(np.arange(self.size), self.count)
+
+    @cached_property
+    def count(self) -> Ints:
+        """The number of events of each instant."""
+        return np.diff(self.begin, append=self.rows)
+
+    @cached_property
+    def first_of_key(self) -> Ints:
+        """For each instant the first one of its key."""
+        return np.maximum.accumulate(np.where(self.first, np.arange(self.size), 0))
+
+    @cached_property
+    def last_of_key(self) -> Ints:
+        """For each instant the last one of its key."""
+        size = self.size
+        return np.minimum.accumulate(np.where(self.last, np.arange(size), size)[::-1])[::-1]
 
     @cached_property
     def is_emitted(self) -> tuple[Bools, ...]:
@@ -101,7 +126,7 @@ def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> EventInstants
         rows = np.flatnonzero(bits >> symbol & 1)
         count = np.bincount(instant[rows], minlength=len(begin))
         emitters.append(Emitters(rows, np.cumsum(count) - count, count))
-    return EventInstants(begin, time[begin], is_head[begin], tuple(emitters))
+    return EventInstants(begin, time[begin], is_head[begin], tuple(emitters), len(time))
 
 
 def reversed_in_time(line: EventInstants) -> tuple[Bools, tuple[Bools, ...]]:
@@ -268,11 +293,19 @@ def gathered(found: Iterator[PartialSequences]) -> Iterator[PartialSequences]:
         yield joined(waiting)
 
 
+def places_of(program: SequentialProgram, tracked: Sequence[int | None]) -> list[list[int]]:
+    """For each reading the places of `PartialSequences.rows` that its event has."""
+    return [
+        [place for place, one in enumerate(tracked) if one is None or one in reading.symbols]
+        for reading in program.alphabet
+    ]
+
+
 class MatchWindow:
     """Whether the ends of a match are close enough."""
 
-    def __init__(self, program: SequentialProgram, line: EventInstants) -> None:
-        self.reach, self.rows = program.reach, program.rows
+    def __init__(self, line: EventInstants, reach: int | None, rows: int | None = None) -> None:
+        self.reach, self.rows = reach, rows
         # Both ends are known to be in order, so that their distance cannot overflow without a sign.
         self.time = line.time.astype(np.int64).view(np.uint64)
 
@@ -296,6 +329,18 @@ class MatchWindow:
             high = np.where(open_ & near, middle, high)
             low = np.where(open_ & ~near, middle + 1, low)
         return low
+
+    def highest(self, start: Ints, high: Ints) -> Ints:
+        """For each start the last instant up to `high`, in its key, that is close enough; by halving."""
+        if self.reach is None and self.rows is None:
+            return high
+        low, high = start.copy(), high.copy()
+        while (open_ := low < high).any():
+            middle = (low + high + 1) // 2
+            near = self.holds(start, middle)
+            low = np.where(open_ & near, middle, low)
+            high = np.where(open_ & ~near, middle - 1, high)
+        return high
 
 
 # All matches, from their ends to their starts, where no condition depends on the events before.
@@ -324,12 +369,13 @@ class BackwardMatcher:
         self, program: SequentialProgram, line: EventInstants, tracked: tuple[int | None, ...]
     ) -> None:
         self.line, self.tracked = line, tracked
+        self.places = places_of(program, tracked)
         self.accepting = program.automaton.accepting
         self.edges: list[Edge] = [
             (source or None, symbol, to) for source, symbol, to in program.automaton.edges
         ]
         self.starts = latest_starts(self.edges, program.automaton.states, line.first, line.is_emitted)
-        self.window = MatchWindow(program, line)
+        self.window = MatchWindow(line, program.reach, program.rows)
         self.into = {edge[2]: [one for one in self.edges if one[2] == edge[2]] for edge in self.edges}
         self.stretches = {state: self._stretches(state) for state in self.into}
 
@@ -383,8 +429,7 @@ class BackwardMatcher:
 
     def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
         """The ways with an event of the symbol: with each one if it is tracked, else with any."""
-        emitters = self.line.emitters[symbol]
-        places = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
+        emitters, places = self.line.emitters[symbol], self.places[symbol]
         is_open = np.zeros(len(ways), dtype=np.bool_)
         for place in places:
             is_open |= ways.rows[:, place] == ABSENT
@@ -413,7 +458,7 @@ class BackwardMatcher:
             elif source != to:
                 before = np.concatenate([[ABSENT], self.starts[source][:-1]])[: line.size]
                 is_entry |= line.is_emitted[symbol] & (before >= 0)
-        places = [place for place, one in enumerate(self.tracked) if one is None or one in loops]
+        places = sorted({place for symbol in loops for place in self.places[symbol]})
         return ClosureStretches(places, begin, np.flatnonzero(is_entry))
 
     def _along(self, ways: PartialSequences, state: int) -> tuple[PartialSequences, PartialSequences]:
@@ -451,6 +496,121 @@ class BackwardMatcher:
 # That is the table of active instances of the JEPC thesis (9.2.3), for all starts at the same time.
 # Instances that can no longer be distinguished are one that stands for several.
 
+
+class EventTests:
+    """Whether events meet the conditions that depend on events before them.
+
+    PREV is about the partition, not the match. Where an instant has several events, the one that the match
+    has is meant, and where it has none, any of them: then `recent` of the last events of a way are
+    remembered, behind those that are tracked.
+    """
+
+    def __init__(
+        self,
+        program: SequentialProgram,
+        line: EventInstants,
+        tracked: tuple[int | None, ...],
+        events: KernelEvents,
+    ) -> None:
+        self.line, self.tracked, self.events = line, tracked, events
+        self.of: list[list[Value]] = [[] for _ in program.alphabet]
+        for one in program.conditions:
+            self.of[one.reading].append(one.test)
+        self.back = [_distances(tests) for tests in self.of]
+        self.recent = program.back if line.size < line.rows else 0
+
+    def are_met(self, reading: int, ways: PartialSequences, rows: Ints) -> Bools:
+        """For each way and the event that comes after it."""
+        which, before = self._events_before(self.back[reading], ways, rows)
+        size = len(which)
+
+        def lookup(name: EventName) -> Ints:
+            text = str(name)
+            if text == CURRENT:
+                return rows[which]
+            if text.startswith(BACK):
+                return before[int(text.removeprefix(BACK))]
+            symbol = None if text == PREVIOUS else int(text.removeprefix(LAST))
+            last: Ints = ways.rows[which, self.tracked.index(symbol)]
+            return last
+
+        met = np.ones(size, dtype=np.bool_)
+        for test in self.of[reading]:
+            met &= holds(test, lookup, self.events, size)
+        found = np.zeros(len(ways), dtype=np.bool_)
+        found[which[met]] = True
+        return found
+
+    def _events_before(
+        self, distances: Sequence[int], ways: PartialSequences, rows: Ints
+    ) -> tuple[Ints, dict[int, Ints]]:
+        """What PREV can mean: for some numbers of ways, the event at each distance."""
+        which: Ints = np.arange(len(ways))
+        found: dict[int, Ints] = {}
+        for distance in distances:
+            current = self.line.of_row[rows[which]]
+            is_there = current - distance >= self.line.first_of_key[current]
+            instant = np.where(is_there, current - distance, 0)
+            first = np.where(is_there, self.line.begin[instant], ABSENT)
+            if self.recent:
+                taken = np.where(is_there, self._taken_at(ways.rows[which], instant), ABSENT)
+                first = np.where(taken == ABSENT, first, taken)
+                count = np.where(is_there & (taken == ABSENT), self.line.count[instant], 1)
+                chosen, first = spread(first, count)
+                which = which[chosen]
+                found = {known: several[chosen] for known, several in found.items()}
+            found[distance] = first
+        return which, found
+
+    def _taken_at(self, rows: Ints, instant: Ints) -> Ints:
+        """The event of the way at an instant, ABSENT if it has none."""
+        found = np.full(len(instant), ABSENT, dtype=np.int64)
+        for place in range(rows.shape[1] - self.recent, rows.shape[1]):
+            known = rows[:, place]
+            found = np.where((known >= 0) & (self.line.of_row[known] == instant), known, found)
+        return found
+
+    def remembering(self, ways: PartialSequences, rows: Ints) -> PartialSequences:
+        """The ways that have taken these events."""
+        if not self.recent:
+            return ways
+        changed = ways.rows.copy()
+        begin = changed.shape[1] - self.recent
+        changed[:, begin + 1 :] = ways.rows[:, begin:-1]
+        changed[:, begin] = rows
+        return replace(ways, rows=changed)
+
+
+def without_certain_conditions(
+    program: SequentialProgram, line: EventInstants, events: KernelEvents
+) -> tuple[SequentialProgram, EventInstants]:
+    """The program without conditions on events and those before them in the partition, and the events that
+    meet these. Where no events are simultaneous, they do not depend on the match."""
+    certain = [one for one in program.conditions if _is_certain(one.test)]
+    if not certain or line.size < line.rows:
+        return program, line
+    tests = EventTests(replace(program, conditions=tuple(certain)), line, (), events)
+    emitters = list(line.emitters)
+    for reading in {one.reading for one in certain}:
+        rows = emitters[reading].rows
+        none = np.zeros((len(rows), 0), dtype=np.int64)
+        met = tests.are_met(reading, PartialSequences(rows, rows, rows, rows, none), rows)
+        count = np.bincount(line.of_row[rows[met]], minlength=line.size)
+        emitters[reading] = Emitters(rows[met], np.cumsum(count) - count, count)
+    others = tuple(one for one in program.conditions if one not in certain)
+    return replace(program, conditions=others), replace(line, emitters=tuple(emitters))
+
+
+def _is_certain(test: Value) -> bool:
+    names = {str(one.variable) for one in columns_in([test])}
+    return all(name == CURRENT or name.startswith(BACK) for name in names)
+
+
+def _distances(tests: Sequence[Value]) -> list[int]:
+    names = {str(one.variable) for one in columns_in(tests)}
+    return sorted(int(name.removeprefix(BACK)) for name in names if name.startswith(BACK))
+
+
 FEW = 1_000
 """Fewer instances are not worth the search for equal ones."""
 
@@ -466,23 +626,21 @@ class ForwardMatcher:
         tracked: tuple[int | None, ...],
         events: KernelEvents,
     ) -> None:
-        self.line, self.tracked, self.events = line, tracked, events
+        self.line, self.tracked = line, tracked
+        self.places = places_of(program, tracked)
+        self.tests = EventTests(program, line, tracked, events)
         automaton = program.automaton
         self.accepting = frozenset(automaton.accepting)
         self.out_of = {
             source: [e for e in automaton.edges if e[0] == source] for source, *_ in automaton.edges
         }
-        self.tests = {
-            symbol: [one.test for one in program.conditions if one.symbol == symbol]
-            for symbol in range(len(program.names))
-        }
-        self.window = MatchWindow(program, line)
-        self.ends = _earliest_ends(program, line)
+        self.window = MatchWindow(line, program.reach, program.rows)
+        self.ends = self._earliest_ends(program, line)
 
     def matches(self, ends: Bools) -> Iterator[PartialSequences]:
         """The matches that end at these instants."""
         instants = np.flatnonzero(self._can_go_on(0, np.arange(self.line.size), np.arange(self.line.size)))
-        rows = np.full((len(instants), len(self.tracked)), ABSENT, dtype=np.int64)
+        rows = np.full((len(instants), len(self.tracked) + self.tests.recent), ABSENT, dtype=np.int64)
         every = PartialSequences(instants, np.zeros_like(instants), instants, np.ones_like(instants), rows)
         waiting = list(pieces(every))
         while waiting:
@@ -529,41 +687,32 @@ class ForwardMatcher:
         )
         return moved.chosen(self._can_go_on(state, moved.instant, moved.end))
 
-    def _taking(self, ways: PartialSequences, symbol: int) -> PartialSequences:
-        emitters = self.line.emitters[symbol]
-        places = [place for place, one in enumerate(self.tracked) if one is None or one == symbol]
-        if not places and not self.tests[symbol]:
+    def _taking(self, ways: PartialSequences, reading: int) -> PartialSequences:
+        """The ways with an event of their instants."""
+        emitters, places = self.line.emitters[reading], self.places[reading]
+        if not places and not self.tests.of[reading] and not self.tests.recent:
             return ways.times(emitters.count[ways.instant])
         which, rows = emitters.of(ways.instant)
         ways = ways.chosen(which)
-        for test in self.tests[symbol]:
-            met = holds(test, self._seen(ways, rows), self.events, len(ways))
+        if self.tests.of[reading]:
+            met = self.tests.are_met(reading, ways, rows)
             ways, rows = ways.chosen(met), rows[met]
         for place in places:
             ways = ways.tracking(place, rows)
-        return ways
+        return self.tests.remembering(ways, rows)
 
-    def _seen(self, ways: PartialSequences, rows: Ints) -> Lookup:
-        def lookup(name: EventName) -> Ints:
-            if name == CURRENT:
-                return rows
-            symbol = None if name == PREVIOUS else int(str(name).removeprefix(LAST))
-            return ways.rows[:, self.tracked.index(symbol)]
-
-        return lookup
-
-
-def _earliest_ends(program: SequentialProgram, line: EventInstants) -> Ints:
-    """For each state and instant: the earliest instant at which a match can end that takes this one next."""
-    automaton = program.automaton
-    edges: list[Edge] = [
-        (source, symbol, to)
-        for to, symbol, end in automaton.edges
-        for source in ((end, None) if end in automaton.accepting else (end,))
-    ]
-    first, is_emitted = reversed_in_time(line)
-    found = latest_starts(edges, automaton.states, first, is_emitted)[:, ::-1]
-    return np.where(found >= 0, line.size - 1 - found, ABSENT)
+    def _earliest_ends(self, program: SequentialProgram, line: EventInstants) -> Ints:
+        """For each state and instant: the earliest instant at which a match can end that takes this one
+        next."""
+        automaton = program.automaton
+        edges: list[Edge] = [
+            (source, symbol, to)
+            for to, symbol, end in automaton.edges
+            for source in ((end, None) if end in automaton.accepting else (end,))
+        ]
+        first, is_emitted = reversed_in_time(line)
+        found = latest_starts(edges, automaton.states, first, is_emitted)[:, ::-1]
+        return np.where(found >= 0, line.size - 1 - found, ABSENT)
 
 
 def _merged(ways: PartialSequences) -> PartialSequences:
@@ -582,6 +731,157 @@ def _merged(ways: PartialSequences) -> PartialSequences:
     return PartialSequences(kept.instant, kept.state, kept.end, weight, kept.rows)
 
 
+# All matches whose symbols follow eventually: from an event to all that can be the next one.
+
+
+class GapMatcher(ForwardMatcher):
+    """Finds the matches of a program with any events between those of a match. `Ways.instant` is that of
+    the last event of a way here."""
+
+    def __init__(
+        self,
+        program: SequentialProgram,
+        line: EventInstants,
+        tracked: tuple[int | None, ...],
+        events: KernelEvents,
+    ) -> None:
+        super().__init__(program, line, tracked, events)
+        every = np.arange(line.size)
+        self.furthest = self.window.highest(every, line.last_of_key)
+        self.next_until = MatchWindow(line, program.step).highest(every, line.last_of_key)
+        self.clear = [reading.clear for reading in program.alphabet]
+        self.emitted_at = [np.flatnonzero(one) for one in line.is_emitted]
+
+    def matches(self, ends: Bools) -> Iterator[PartialSequences]:
+        """The matches that end at these instants."""
+        waiting: list[PartialSequences] = []
+        for done, going in self._starts():
+            yield from self._ended(done, ends)
+            waiting += pieces(going)
+        while waiting:
+            ways = waiting.pop()
+            steps = list(self._steps(ways))
+            if len(ways) > 1 and sum(step.size for step in steps) > MOST_TOGETHER:
+                half = len(ways) // 2
+                waiting += [ways.chosen(np.arange(half)), ways.chosen(np.arange(half, len(ways)))]
+                continue
+            found = [self._arrived(self._moved_on(step), step.reading, step.to) for step in steps]
+            yield from self._ended([one for done, _ in found for one in done], ends)
+            going_on = [one for _, one in found if len(one)]
+            if going_on:
+                waiting += pieces(_merged(joined(going_on)))
+
+    def _ended(self, done: Sequence[PartialSequences], ends: Bools) -> Iterator[PartialSequences]:
+        for one in done:
+            wanted = one.chosen(ends[one.end])
+            if len(wanted):
+                yield wanted
+
+    def _starts(self) -> Iterator[tuple[list[PartialSequences], PartialSequences]]:
+        for _, reading, to in self.out_of.get(0, ()):
+            instants = self.emitted_at[reading]
+            rows = np.full((len(instants), len(self.tracked) + self.tests.recent), ABSENT, dtype=np.int64)
+            every = PartialSequences(
+                instants, np.zeros_like(instants), instants, np.ones_like(instants), rows
+            )
+            for ways in pieces(every):
+                yield self._arrived(ways, reading, to)
+
+    def _arrived(
+        self, ways: PartialSequences, reading: int, state: int
+    ) -> tuple[list[PartialSequences], PartialSequences]:
+        """Ways that take an event of their instants and then are in a state: those that are complete, and
+        those that can go on."""
+        taken = self._taking(ways, reading)
+        done = []
+        if state in self.accepting:
+            done = [PartialSequences(taken.end, taken.state, taken.instant, taken.weight, taken.rows)]
+        end = self.ends[state][taken.instant]
+        going = replace(taken, state=np.full(len(taken), state)).chosen(end <= self.furthest[taken.end])
+        return done, going
+
+    def _steps(self, ways: PartialSequences) -> Iterator[GapStep]:
+        """What the ways can read next, and where."""
+        for state in np.unique(ways.state).tolist():
+            here = ways.chosen(ways.state == state)
+            for _, reading, to in self.out_of.get(state, ()):
+                high = np.minimum(self.furthest[here.end], self.next_until[here.instant])
+                clear = self.clear[reading]
+                if clear is not None:
+                    high = np.minimum(high, self._first_blocked(clear)[here.instant])
+                positions = self.emitted_at[reading]
+                first = np.searchsorted(positions, here.instant + 1)
+                count = np.maximum(np.searchsorted(positions, high, side="right") - first, 0)
+                last = positions[first + count - 1] if len(positions) else here.instant
+                size = int(count.sum())
+                if clear is not None and self.tests.of[clear]:
+                    size += int(np.where(count > 0, last - here.instant, 0).sum())
+                if size:
+                    yield GapStep(here, reading, to, first, count, last, size)
+
+    def _first_blocked(self, clear: int) -> Ints:
+        """For each instant the first one behind it that no event leaves clear, whatever was before."""
+        blocked = np.append(np.flatnonzero(~self.line.is_emitted[clear]), self.line.size)
+        found: Ints = blocked[np.searchsorted(blocked, np.arange(self.line.size) + 1)]
+        return found
+
+    def _moved_on(self, step: GapStep) -> PartialSequences:
+        """The ways at the instants where they can take their next event."""
+        which, places = spread(step.first, step.count)
+        moved = replace(step.ways.chosen(which), instant=self.emitted_at[step.reading][places])
+        clear = self.clear[step.reading]
+        if clear is None or not self.tests.of[clear]:
+            return moved
+        return moved.chosen(moved.instant <= self._blocked(clear, step)[which])
+
+    def _blocked(self, clear: int, step: GapStep) -> Ints:
+        """For each way the first instant that none of its events leaves clear, given the events before."""
+        between = np.where(step.count > 0, step.last - step.ways.instant - 1, 0)
+        which, instants = spread(step.ways.instant + 1, between)
+        pair, rows = self.line.emitters[clear].of(instants)
+        met = self.tests.are_met(clear, step.ways.chosen(which[pair]), rows)
+        is_clear = np.zeros(len(which), dtype=np.bool_)
+        is_clear[pair[met]] = True
+        found = np.full(len(step.ways), self.line.size)
+        np.minimum.at(found, which[~is_clear], instants[~is_clear])
+        return found
+
+    def _earliest_ends(self, program: SequentialProgram, line: EventInstants) -> Ints:
+        """For each state and instant: an instant before which no match ends that has its last event here;
+        beyond all instants if none does."""
+        size, automaton = line.size, program.automaton
+        following = []
+        for emitted in line.is_emitted:
+            at = np.append(np.flatnonzero(emitted), size)
+            after = at[np.searchsorted(at, np.arange(size) + 1)]
+            following.append(np.where(after <= line.last_of_key, after, size))
+        found = np.full((automaton.states, size + 1), size, dtype=np.int64)
+        changed = True
+        while changed:
+            changed = False
+            for source, reading, to in automaton.edges:
+                after = following[reading]
+                end = after if to in automaton.accepting else found[to][after]
+                if (end < found[source][:size]).any():
+                    changed = True
+                    np.minimum(found[source][:size], end, out=found[source][:size])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class GapStep:
+    """Ways that read something next, at one of the `count` instants from number `first` on at which that is
+    emitted, the last of which is `last`; and how large that is."""
+
+    ways: PartialSequences
+    reading: int
+    to: int
+    first: Ints
+    count: Ints
+    last: Ints
+    size: int
+
+
 Arrays = Mapping[str, pa.Array]
 
 
@@ -595,7 +895,7 @@ class Matcher:
 
     def line(self) -> EventInstants:
         time = np.asarray(self.columns[TIME]).astype(np.int64, copy=False)
-        return timeline(time, self._bits(), self.heads, len(self.program.names))
+        return timeline(time, self._bits(), self.heads, len(self.program.alphabet))
 
     def _bits(self) -> Ints:
         """The symbols of each event: bit s of those that emit symbol s."""
@@ -610,11 +910,14 @@ class Matcher:
 
     def matches(self, line: EventInstants, ends: Bools) -> Iterator[PartialSequences]:
         """The matches that end at these instants."""
-        finder = ForwardMatcher if self.program.conditions else BackwardMatcher
-        if finder is BackwardMatcher:
-            yield from BackwardMatcher(self.program, line, tracked(self.program)).matches(ends)
+        needed, events = tracked(self.program), self._events()
+        program, line = without_certain_conditions(self.program, line, events)
+        if program.eventually:
+            yield from GapMatcher(program, line, needed, events).matches(ends)
+        elif program.conditions:
+            yield from ForwardMatcher(program, line, needed, events).matches(ends)
         else:
-            yield from ForwardMatcher(self.program, line, tracked(self.program), self._events()).matches(ends)
+            yield from BackwardMatcher(program, line, needed).matches(ends)
 
     def _events(self) -> KernelEvents:
         names = {one.name for one in condition_columns(self.program)}
@@ -639,16 +942,34 @@ def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
 
 
 def first_needed(program: SequentialProgram, line: EventInstants) -> Ints:
-    """For each key the first of its instants that a match which ends after all of them can have; where there
-    is none, the instant behind its last one."""
+    """For each key the first of its instants that a match which ends after all of them can have, or its
+    conditions can look at; where there is none, the instant behind its last one."""
+    heads, last = np.flatnonzero(line.first), np.flatnonzero(line.last)
+    needed = heads if program.eventually else np.maximum(heads, _after_idle(program, line))
+    if program.rows is not None:
+        needed = np.maximum(needed, last + 2 - program.rows)
+    inside = MatchWindow(line, program.reach, program.rows).lowest(np.minimum(needed, last), last)
+    needed = np.where(needed > last, last + 1, inside)
+    if program.eventually:
+        needed = np.minimum(last + 1, _next_start(program, line, needed))
+    return np.maximum(heads, needed - program.back)
+
+
+def _after_idle(program: SequentialProgram, line: EventInstants) -> Ints:
+    """For each key the instant behind the last one at which no match was under way."""
     edges: list[Edge] = [(source or None, symbol, to) for source, symbol, to in program.automaton.edges]
     going = sorted({source for source, _, _ in program.automaton.edges} - {0})
     starts = latest_starts(edges, program.automaton.states, line.first, line.is_emitted)[going]
     # What is open now was open at every instant since it started.
     idle = (starts < 0).all(axis=0)
-    heads, last = np.flatnonzero(line.first), np.flatnonzero(line.last)
-    needed = np.maximum(heads, np.maximum.reduceat(np.where(idle, np.arange(1, line.size + 1), 0), heads))
-    if program.rows is not None:
-        needed = np.maximum(needed, last + 2 - program.rows)
-    inside = MatchWindow(program, line).lowest(np.minimum(needed, last), last)
-    return np.where(needed > last, last + 1, inside)
+    behind: Ints = np.where(idle, np.arange(1, line.size + 1), 0)
+    return np.maximum.reduceat(behind, np.flatnonzero(line.first))
+
+
+def _next_start(program: SequentialProgram, line: EventInstants, instants: Ints) -> Ints:
+    """The first instant from each of these on at which a match can start."""
+    starting = [line.is_emitted[reading] for source, reading, _ in program.automaton.edges if source == 0]
+    can_start = np.logical_or.reduce(starting) if starting else np.zeros(line.size, dtype=np.bool_)
+    at = np.append(np.flatnonzero(can_start), line.size)
+    found: Ints = at[np.searchsorted(at, instants)]
+    return found

@@ -1,19 +1,20 @@
 """What the planner makes of a MATCH_RECOGNIZE_SEQUENTIAL: plain data, which can be printed.
 
-Symbols are numbers; bit s of an event says that it emits symbol s, as far as that can be decided from the
-event alone.
+What a pattern reads at an event are numbers; bit r of an event says that r can be read at it, as far as that
+can be decided from the event alone. Most often that is a symbol which the event emits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import field
 
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Apply, ColumnValue, Value
 
-CURRENT, PREVIOUS, LAST = "current", "previous", "last "
-"""The events that conditions name: the current one, the one before it, and the last one that emitted
-a symbol: `last 0`."""
+CURRENT, PREVIOUS, LAST, BACK = "current", "previous", "last ", "back "
+"""The events that conditions name: the current one, the one of the match before it, the last one that emitted
+a symbol, `last 0`, and the one so many instants of the partition before the current one, `back 1`."""
 
 TIME, BITS = "time", "bits"
 """The columns that all programs read."""
@@ -21,9 +22,9 @@ TIME, BITS = "time", "bits"
 
 @dataclass(frozen=True)
 class SymbolAutomaton:
-    """A deterministic automaton over symbols: each sequence of symbols takes one way at most.
+    """A deterministic automaton over what is read: each sequence takes one way at most.
 
-    An edge is (state, symbol, next state). It begins in state 0, to which no edge leads. From every state an
+    An edge is (state, reading, next state). It begins in state 0, to which no edge leads. From every state an
     accepting one can be reached.
     """
 
@@ -43,10 +44,20 @@ class SymbolOutput:
 
 
 @dataclass(frozen=True)
-class SymbolCondition:
-    """What an event must meet besides its bit to emit `symbol`, given the events before it."""
+class SymbolReading:
+    """What is read at an event: `symbols` that it emits, and maybe others that it does not. At every instant
+    since the event before in the match, there is an event at which `clear` could be read, if that is given:
+    one that is in no match, and does not emit what must not stand between."""
 
-    symbol: int
+    symbols: tuple[int, ...]
+    clear: int | None = None
+
+
+@dataclass(frozen=True)
+class SymbolCondition:
+    """What an event must meet besides its bit for `reading`, given the events before it."""
+
+    reading: int
     test: Value
 
 
@@ -54,8 +65,9 @@ class SymbolCondition:
 class SequentialProgram:
     """A clause. `keys` are the columns that partition the events. A match has at most `rows` events, and the
     column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared.
-    Events that were judged for several programs have the bit of each symbol at one of `places`: a column,
-    and a number in it."""
+    Events that were judged for several programs have the bit of each reading at one of `places`: a column,
+    and a number in it. Without `readings`, what is read are the symbols. Symbols follow each other directly,
+    or `eventually`, and then at most `step` after the one before."""
 
     automaton: SymbolAutomaton
     names: tuple[str, ...]
@@ -67,6 +79,20 @@ class SequentialProgram:
     rows: int | None = None
     label: str = field(default="", compare=False)
     places: tuple[tuple[str, int], ...] = ()
+    readings: tuple[SymbolReading, ...] = ()
+    eventually: bool = False
+    step: int | None = None
+
+    @property
+    def alphabet(self) -> tuple[SymbolReading, ...]:
+        """All that is read."""
+        return self.readings or tuple(SymbolReading((symbol,)) for symbol in range(len(self.names)))
+
+    @property
+    def back(self) -> int:
+        """How many instants before an event conditions look back."""
+        names = (str(one.variable) for one in condition_columns(self))
+        return max((int(name.removeprefix(BACK)) for name in names if name.startswith(BACK)), default=0)
 
 
 MEMBER = "member"
@@ -93,7 +119,12 @@ class GroupMember:
 
 def condition_columns(program: SequentialProgram) -> Iterator[ColumnValue]:
     """The columns that conditions read, with the events that they read them of."""
-    pending = [condition.test for condition in program.conditions]
+    return columns_in(condition.test for condition in program.conditions)
+
+
+def columns_in(tests: Iterable[Value]) -> Iterator[ColumnValue]:
+    """The columns that values are made of, with the events that they are of."""
+    pending = list(tests)
     while pending:
         match pending.pop():
             case ColumnValue() as column:

@@ -5,13 +5,13 @@ matches, and do not take this one back, but an instant before it would. So the m
 that end at the instants which the watermark passes now.
 
 Kept are the events after the watermark, and of each key those that a match can have which ends after it: not
-those before an instant at which no match was under way, nor those that a window no longer reaches.
+those before an instant at which no match was under way, nor those that a window no longer reaches. PREV needs
+the last events of every key, however old they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.sequential.kernel import match_rows
 from neelc.runtime.kernels.sequential.matching import EventInstants, Matcher, first_needed, gathered
 from neelc.runtime.kernels.sequential.program import TIME, SequentialProgram, columns_of_events
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.worker import MOST_MATCHES, explained, one_batch
@@ -48,7 +49,7 @@ class SequentialStream:
 
     def _step(self, events: pa.RecordBatch, move: WatermarkMove) -> StreamStep:
         start = times(events.column("start"), "start")
-        needed = start > self._oldest(move.now)
+        needed = (start > self._oldest(move.now)) | self._is_looked_at(events, start, move.now)
         is_new = (start > move.before) & (start <= move.now)
         results: list[pa.RecordBatch] = []
         if is_new.any():
@@ -67,6 +68,24 @@ class SequentialStream:
         """What starts then or before is outside of the window of all events to come."""
         reach = self.program.reach
         return FIRST_TIME if reach is None else earlier(now, reach)
+
+    def _is_looked_at(self, events: pa.RecordBatch, start: Ints, now: int) -> Bools:
+        """Which events before the window PREV can mean of an event that a match to come can have: those of
+        the last instants of their key there."""
+        found = np.zeros(len(start), dtype=np.bool_)
+        places = np.flatnonzero(start <= self._oldest(now))
+        if not self.program.back or not len(places):
+            return found
+        rows = pa.array(places)
+        codes = key_codes([events.column(name).take(rows) for name in self.program.keys], len(places))
+        order = by_key_and_time(codes, start[places])
+        codes, times_of = codes[order], start[places][order]
+        # Numbers of instants, from the end of each key.
+        new_key, new_time = np.diff(codes[::-1], prepend=-1) != 0, np.diff(times_of[::-1], prepend=0) != 0
+        instant = np.cumsum(new_key | new_time)
+        first = np.maximum.accumulate(np.where(new_key, instant, 0))
+        found[places[order]] = (instant - first)[::-1] < self.program.back
+        return found
 
     def _active(self, events: pa.RecordBatch, start: Ints, is_new: Bools, now: int) -> tuple[Ints, Ints]:
         """The complete events of keys that have new ones, in order, and where keys begin among them."""
@@ -96,7 +115,8 @@ class SequentialStream:
         if len(waiting):
             return int(waiting.min())
         reach = self.program.reach
-        return int(start.max()) + reach if len(start) and reach is not None else None
+        inside = start[start > self._oldest(now)]
+        return int(inside.max()) + reach if len(inside) and reach is not None else None
 
 
 def _is_needed(program: SequentialProgram, line: EventInstants, count: int) -> Bools:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property
 from typing import Protocol
@@ -26,6 +25,7 @@ from neelc.runtime.kernels.snapshots.program import (
     SUM,
     SnapshotAggregate,
 )
+from neelc.runtime.late_dataclass import dataclass
 
 # Folds over many ranges of rows at once, in time that grows with the logarithm of the ranges' lengths.
 #

@@ -8,7 +8,6 @@ valid is carried over. So memory is bounded by the rows that are valid together,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,6 +18,7 @@ from neelc.runtime.columns import LAST_TIME, Ints, key_text, times
 from neelc.runtime.failures import UNSORTED, FailureContext, FailureDetails, KernelFailure
 from neelc.runtime.kernels.snapshots.aggregating import aggregate, stretches
 from neelc.runtime.kernels.snapshots.program import FOREVER, LIST, CoalesceProgram, SnapshotProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import SectionProgress
 from neelc.runtime.worker import (
     ROWS_AT_ONCE,

@@ -4,9 +4,9 @@ operators over streams. The compiler loads this too: no NumPy here."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Value
 
 COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
@@ -144,6 +144,14 @@ class SnapshotCorrelation(SnapshotOperator):
     right: SnapshotOperator
     equal: tuple[tuple[str, str], ...] = ()
     condition: Value | None = None
+
+
+@dataclass(frozen=True)
+class SnapshotMerging(SnapshotOperator):
+    """The rows of both: they have columns of the same names."""
+
+    left: SnapshotOperator
+    right: SnapshotOperator
 
 
 @dataclass(frozen=True)

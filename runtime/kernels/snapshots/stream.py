@@ -19,7 +19,7 @@ instants up to w are decided, so a row that ends at w + 1 is over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import chain
 
@@ -45,11 +45,13 @@ from neelc.runtime.kernels.snapshots.program import (
     SnapshotFilter,
     SnapshotInput,
     SnapshotMatching,
+    SnapshotMerging,
     SnapshotNetwork,
     SnapshotOperator,
     SnapshotProjection,
     SnapshotTimeWindow,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import key_codes
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value, columns_of_value
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
@@ -208,6 +210,11 @@ class NetworkRun:
                 return self._flow(input, path, wants_open).each(lambda rows: projected(computed, rows))
             case SnapshotTimeWindow(input):
                 return self._flow(input, path, wants_open).each(lambda rows: windowed(node, rows))
+            case SnapshotMerging(left, right):
+                one, other = (
+                    self._flow(side, f"{path}{n}", wants_open) for n, side in enumerate((left, right))
+                )
+                return RowFlow(united(one.closed, other.closed), united(one.open, other.open))
         below = [self._flow(one, f"{path}{place}", True) for place, one in enumerate(node.inputs)]
         kept = self._kept(path)
         match node:

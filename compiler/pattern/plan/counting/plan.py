@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from neelc.ir.expressions import (
@@ -38,7 +38,7 @@ from neelc.ir.types import (
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery, event_names, reference_to
 from neelc.pattern.plan.blocks_to_steps import check_step
-from neelc.pattern.plan.columns import EventColumns
+from neelc.pattern.plan.columns import EventColumns, order_names
 from neelc.pattern.plan.counting.stages import (
     NoChain,
     SequenceStage,
@@ -86,6 +86,7 @@ from neelc.runtime.kernels.counting.chain import (
     Tally,
     mentioned,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Absent,
     Apply,
@@ -698,6 +699,8 @@ def aggregate_plan(query: Match, keys: tuple[Key, ...], unit: str) -> AggregateP
 def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
     if not query.aggregated or query.distinct:
         raise NoChain("a row for each match")
+    if query.kept is not None:
+        raise NoChain("matches that are compared with each other")
     sequence = match_to_stages(query, keys, unit)
     if sequence.counted and len(keys) < len(query.partition):
         raise NoChain("a partition whose values differ by type")
@@ -731,6 +734,7 @@ def _planned(query: Match, keys: tuple[Key, ...], unit: str) -> AggregatePlan:
         reach=plan.reach,
         looks_back=False,
         everything=sequence.counted,
+        order=order_names(query),
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
         chains=chains,
         tallies=counted,

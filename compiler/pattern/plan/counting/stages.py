@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from neelc.ir import patterns as p
 from neelc.ir.expressions import Expr
@@ -23,6 +22,7 @@ from neelc.pattern.plan.blocks import (
 from neelc.pattern.plan.columns import EventRoles, event_roles, width_of, without_key_equalities
 from neelc.pattern.plan.kernel_values import has_lists
 from neelc.pattern.plan.pattern_to_blocks import pattern_to_blocks
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ElementName, EventName, base_of
 
 MOST_LEVELS = 32
@@ -155,7 +155,7 @@ def _stage(part: p.Pattern, items: dict[EventName, PlacedVariable], roles: Event
             return SequenceStage(variable, roles.of[items[variable]])
         case p.Optional(p.Event(variable=str(variable))) if part.within is None:
             return SequenceStage(variable, roles.of[items[variable]], least=0)
-        case p.Repeat(_, least, most, str(variable)) if part.within is None and most != 0:
+        case p.Repeat(_, least, most, str(variable), (), None, None) if part.within is None and most != 0:
             loop = items[variable].loop
             assert loop is not None, "a closure has a loop"
             stage = SequenceStage(variable, roles.of[loop.body.items[0]], least, most, listed=True)
@@ -165,7 +165,7 @@ def _stage(part: p.Pattern, items: dict[EventName, PlacedVariable], roles: Event
 
 
 def _conditions(block: Block, roles: EventRoles, variables: dict[object, str]) -> Iterator[StageCondition]:
-    lists = [(item.list_name, item.loop.body) for item in block.items if item.loop is not None]
+    lists = [(str(item.variable), item.loop.body) for item in block.items if item.loop is not None]
     for owner, inner in [(None, block), *lists]:
         for condition in inner.conditions:
             if roles.is_absorbed(condition):

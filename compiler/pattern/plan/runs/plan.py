@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from neelc.ir.expressions import Aggregate, Binary, Expr
 from neelc.ir.names import bare
@@ -33,6 +33,7 @@ from neelc.pattern.plan.runs.ways import (
     branches,
     is_decided,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FIRST,
     NEXT,
@@ -170,7 +171,7 @@ def of_whole(
     steps = (FilterStep(condition.expression, own),)
     marks = marks_of(item, iter((own,)))
     return EachElement(
-        item.list_name, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
+        item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
     )
 
 
@@ -344,7 +345,7 @@ def _checks(block: Block) -> Iterator[Block]:
     yield from block.checks
     for item in block.items:
         if item.loop is not None:
-            yield from (replace(check, each=item.list_name) for check in item.loop.body.checks)
+            yield from (replace(check, each=(item.variable,)) for check in item.loop.body.checks)
 
 
 def _numbered(questions: list[RunCondition], branch: PatternBranch) -> dict[EventName, int]:
@@ -387,7 +388,7 @@ def _follow(moves: BranchMoves, contiguous: bool) -> Follow[Expr]:
     branch = moves.ways.branch
     closures = tuple(
         Closure(
-            one.item.list_name,
+            one.item.variable,
             one.item.loop.names,
             bool(one.marks),
             one.item.loop.places,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from neelc.pattern.plan.blocks import (
     name_of,
     ranges,
 )
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FIRST,
     NEXT,
@@ -26,6 +27,7 @@ from neelc.runtime.program import (
     EventName,
     Iteration,
     IterationName,
+    ListName,
     State,
     When,
     inner_of,
@@ -69,11 +71,11 @@ class RunComponent:
     @property
     def first_event(self) -> EventName:
         """What is there if the component is."""
-        return ElementName(self.item.list_name, 1) if self.is_list else self.item.variable
+        return ElementName(self.item.variable, 1) if self.is_list else self.item.variable
 
     @property
     def is_composite(self) -> bool:
-        return self.item.loop is not None and is_composite(self.item.loop.names)
+        return self.item.loop is not None and is_composite(self.item.loop.names, self.item.variable)
 
     @property
     def ends_open(self) -> bool:
@@ -230,7 +232,7 @@ class RunCondition:
         return tuple(_references(self.expression))
 
     @cached_property
-    def ranged(self) -> str | None:
+    def ranged(self) -> ListName | None:
         """The list whose elements it constrains one by one."""
         lists = ranges(self.expression)
         if len(lists) > 1:
@@ -371,7 +373,7 @@ class RunGraph:
         rest = self.branch.components[place + 1 :]
         ends = all(part.is_optional for part in component.parts[number + 1 :])
         accepts = component.least if ends and all(one.can_be_skipped for one in rest) else None
-        of_list = component.item.list_name if component.is_list else None
+        of_list = component.item.variable if component.is_list else None
         return State(component.parts[number].item.variable, of_list, accepts)
 
     def accepting(self) -> list[RunPosition]:

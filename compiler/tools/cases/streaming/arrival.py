@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 
 import pyarrow as pa
 
 from neelc.ir.program import Stream
 from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Result
 from neelc.runtime.streaming import (
     StreamKernel,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.stream_network import network_columns
 from neelc.runtime.kernels.network_stream import NetworkStream, arrow_type_of, projected
 from neelc.runtime.kernels.snapshots.program import SOURCE
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import NODE, StreamedPattern
 from neelc.runtime.reference import Result, Tables
 from neelc.runtime.reference.algebra import events as select_events
@@ -154,6 +155,8 @@ def counts_events(one: QueryNode) -> bool:
 
 def is_counted(node: object) -> bool:
     """Whether an operator counts events, and not time."""
+    if isinstance(node, a.PatternMatcher) and node.clause.looks_back:
+        return True
     if isinstance(node, a.PatternMatcher):
         return node.clause.within is None or node.clause.within.unit == "EVENT"
     return isinstance(node, a.CountWindow)
@@ -297,6 +300,8 @@ def _rows(one: PatternNode, events: Sequence[ReferenceEvent], number: int) -> Qu
     for column in planned.columns:
         values = list(raw_values(column, one.query, own))
         columns[column.name] = [values[n] for n in read]
+    for place, name in enumerate(planned.program.order):
+        columns[name] = [own[n].order[place] for n in read]
     for place, part in enumerate(planned.keys):
         if not part.is_column:
             columns[part.name] = [as_spark_has_it(keys[n])[place] for n in read]

@@ -7,7 +7,7 @@ the values that conditions compare, and what RETURN makes of the matches.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,7 +21,7 @@ from neelc.ir.node import Node, walk
 from neelc.ir.program import Column, Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
-from neelc.pattern.plan.columns import EVENT, EventColumn, width_of
+from neelc.pattern.plan.columns import EVENT, EventColumn, order_names, width_of
 from neelc.pattern.plan.columns import NUMBER as AS_NUMBER
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import (
@@ -39,6 +39,7 @@ from neelc.runtime.kernels.confidence.stream import ImpreciseStream
 from neelc.runtime.kernels.counting.chain import AVERAGE, COUNT, MAX, MIN, SUM, Tally
 from neelc.runtime.kernels.grouped_stream import GroupedStream
 from neelc.runtime.kernels.pattern_stream import PatternStream
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     EventName,
     PatternProgram,
@@ -189,6 +190,7 @@ def event_columns(
         "end": pa.array([events[n].end // unit for n in places], pa.int64()),
         "roles": pa.array([masks[n] for n in places], pa.int32()),
         NUMBER: pa.array(places, pa.int64()),
+        **{name: _order_column(query, events, places, name) for name in program.order},
         **dict(value_columns(planned, query, events, places)),
     }
     keys = [as_spark_has_it(key(planned, query, event)) for event in events]
@@ -199,6 +201,16 @@ def event_columns(
         elif not column.is_column or program.everything:  # events of other types count, and have a key
             columns[column.name] = pa.array([repr(keys[n][place]) for n in places], pa.string())
     return columns
+
+
+def _order_column(
+    query: Match, events: Sequence[ReferenceEvent], places: Sequence[int], name: str
+) -> pa.Array:
+    """What orders events of the same time, in one of the columns of THEN BY."""
+    place = order_names(query).index(name)
+    values = [events[n].order[place] for n in places]
+    kind = query.order_types[place]
+    return pa.array(values, TYPES.get(kind, pa.int64() if all(v is None for v in values) else None))
 
 
 def value_columns(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from neelc.runtime.kernels.network_stream import arrow_type_of
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import StreamedRows
 from neelc.runtime.kernels.rows.stream import RowStream
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, nanoseconds

@@ -1,0 +1,179 @@
+"""Statistics of numbers: moments by one pass, as Spark updates them, and medians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key, reduce
+from operator import and_, or_, xor
+from typing import Any, NamedTuple
+
+from neelc.runtime.values.order import order
+
+FIRST, SECOND = "value", "by"
+"""The arguments of an aggregate of two, in a pair."""
+
+
+class CentralMoments(NamedTuple):
+    """The number of values, their mean, and the sums of the powers of their distances from it."""
+
+    number: float = 0.0
+    mean: float = 0.0
+    second: float = 0.0
+    third: float = 0.0
+    fourth: float = 0.0
+
+
+def _with(before: CentralMoments, value: float) -> CentralMoments:
+    count = before.number + 1.0
+    delta = value - before.mean
+    part = delta / count
+    second = before.second + delta * (delta - part)
+    third = before.third - 3.0 * part * second + delta * (delta * delta - part * part)
+    fourth = before.fourth - 4.0 * part * third - 6.0 * part * part * second
+    fourth += delta * (delta * delta * delta - part * part * part)
+    return CentralMoments(count, before.mean + part, second, third, fourth)
+
+
+def moments(values: Iterable[float]) -> CentralMoments:
+    """
+    >>> moments([1.0, 3.0])[:3]
+    (2.0, 2.0, 2.0)
+    """
+    return reduce(_with, values, CentralMoments())
+
+
+def skewness(values: Sequence[float]) -> float | None:
+    """How much further they reach on one side; NULL if they are all the same.
+
+    >>> round(skewness([1.0, 2.0, 4.0, 7.0]), 8), skewness([3.0, 3.0])
+    (0.49878375, None)
+    """
+    found = moments(values)
+    if found.second == 0:
+        return None
+    return math.sqrt(found.number) * found.third / _root(found.second * found.second * found.second)
+
+
+def kurtosis(values: Sequence[float]) -> float | None:
+    """How much of their variance is that of a few; NULL if they are all the same.
+
+    >>> round(kurtosis([1.0, 2.0, 4.0, 7.0]), 8)
+    -1.23809524
+    """
+    found = moments(values)
+    if found.second == 0:
+        return None
+    return _quotient(found.number * found.fourth, found.second * found.second) - 3.0
+
+
+def _root(value: float) -> float:
+    return math.sqrt(value) if value >= 0 else math.nan
+
+
+def _quotient(dividend: float, divisor: float) -> float:
+    return dividend / divisor if divisor else math.nan if dividend == 0 else math.copysign(math.inf, dividend)
+
+
+def median(values: Sequence[float]) -> float | None:
+    """The middle one, or what lies between the two in the middle.
+
+    >>> median([4.0, 1.0, 2.0]), median([4.0, 1.0]), median([])
+    (2.0, 2.5, None)
+    """
+    if not values:
+        return None
+    ordered = sorted(values, key=cmp_to_key(order))
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else 0.5 * ordered[middle - 1] + 0.5 * ordered[middle]
+
+
+def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence[int]], int | None]:
+    return lambda values: reduce(combine, values) if values else None
+
+
+class PairMoments(NamedTuple):
+    """Of pairs of numbers: how many, the means, and the sums of products of distances from the means."""
+
+    number: float = 0.0
+    first: float = 0.0
+    second: float = 0.0
+    product: float = 0.0
+    squares: float = 0.0
+    squares_of_second: float = 0.0
+
+
+def _with_pair(before: PairMoments, pair: Any) -> PairMoments:
+    one, other = pair[FIRST], pair[SECOND]
+    count = before.number + 1.0
+    delta, other_delta = one - before.first, other - before.second
+    first, second = before.first + delta / count, before.second + other_delta / count
+    return PairMoments(
+        count,
+        first,
+        second,
+        before.product + delta * (other - second),
+        before.squares + delta * (one - first),
+        before.squares_of_second + other_delta * (other - second),
+    )
+
+
+def _of_pairs(result: Callable[[PairMoments], float | None]) -> Callable[[Sequence[Any]], float | None]:
+    def of_pairs(values: Sequence[Any]) -> float | None:
+        found = reduce(_with_pair, values, PairMoments())
+        return result(found) if found.number else None
+
+    return of_pairs
+
+
+def _correlation(found: PairMoments) -> float | None:
+    root = _root(found.squares * found.squares_of_second)
+    return None if found.number == 1 or root == 0 else found.product / root
+
+
+def _slope(found: PairMoments) -> float | None:
+    """Of the first by the second."""
+    return None if found.squares_of_second == 0 else found.product / found.squares_of_second
+
+
+def _intercept(found: PairMoments) -> float | None:
+    slope = _slope(found)
+    return None if slope is None else found.first - slope * found.second
+
+
+def _determination(found: PairMoments) -> float | None:
+    """regr_r2."""
+    if found.squares_of_second == 0:
+        return None
+    correlation = _correlation(found)
+    return 1.0 if found.squares == 0 else None if correlation is None else correlation * correlation
+
+
+PAIRED: dict[str, Callable[[Sequence[Any]], float | None]] = {
+    "corr": _of_pairs(_correlation),
+    "covar_pop": _of_pairs(lambda found: found.product / found.number),
+    "covar_samp": _of_pairs(
+        lambda found: None if found.number == 1 else found.product / (found.number - 1.0)
+    ),
+    "regr_avgx": _of_pairs(lambda found: found.second),
+    "regr_avgy": _of_pairs(lambda found: found.first),
+    "regr_count": len,
+    "regr_intercept": _of_pairs(_intercept),
+    "regr_r2": _of_pairs(_determination),
+    "regr_slope": _of_pairs(_slope),
+    "regr_sxx": _of_pairs(lambda found: found.squares_of_second),
+    "regr_sxy": _of_pairs(lambda found: found.product),
+    "regr_syy": _of_pairs(lambda found: found.squares),
+}
+"""Of pairs of DOUBLEs, neither of which is NULL."""
+
+STATISTICS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    **PAIRED,
+    "bit_and": _bits(and_),
+    "bit_or": _bits(or_),
+    "bit_xor": _bits(xor),
+    "kurtosis": kurtosis,
+    "median": median,
+    "skewness": skewness,
+}
+"""Of values that are not NULL."""
