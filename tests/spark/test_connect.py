@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-SHARE = "28"
-LEAST = {"kernel": 12, "join": 4}
+SHARE = "56"
+LEAST = {"kernel": 6, "join": 2}
 
 
 def printed(program: str, *arguments: str) -> Any:
