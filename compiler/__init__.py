@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from neelc.api.streams import stream
     from neelc.api.timeline import Timeline, timeline
     from neelc.api.why import why
-    from neelc.arguments import agent, aggregate
+    from neelc.arguments import agent, aggregate, function
     from neelc.errors import NeelError
 
     __version__: str
@@ -39,6 +39,7 @@ __all__ = [
     "Timeline",
     "aggregate",
     "agent",
+    "function",
     "why",
     "ship",
     "NeelError",
@@ -67,6 +68,7 @@ _PLACES = {
     "Timeline": "neelc.api.timeline",
     "aggregate": "neelc.arguments",
     "agent": "neelc.arguments",
+    "function": "neelc.arguments",
     "why": "neelc.api.why",
     "ship": "neelc.api.shipping",
     "load_ipython_extension": "neelc.api.notebook",

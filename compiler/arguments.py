@@ -6,7 +6,7 @@ from __future__ import annotations
 import decimal
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, overload
 
@@ -181,12 +181,53 @@ def aggregate(
     return UserAggregate(function, returns)
 
 
+@dataclass(frozen=True)
+class UserFunction(UserAggregate):
+    """A scalar function: `function` takes an array for each of the types that it `takes`, and gives one."""
+
+    name: str = ""
+    takes: tuple[str, ...] = ()
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The function itself."""
+        return self.function(*arrays)
+
+
+def function(
+    name: str, *, returns: str, takes: Sequence[str] | str, python: Callable[..., Any] | None = None
+) -> Any:
+    """A function for queries: `function("near", returns="BOOLEAN", takes=["DOUBLE", "DOUBLE"], python=f)`, or
+    a decorator.
+
+    The Python function is given a NumPy array for each argument, all of one length, and gives an array of
+    that length: of values of the type, or None. Numbers and truth values are arrays of these, all else of
+    Python objects. A row in which an argument is NULL is not given to it: there, the result is NULL.
+
+    >>> import numpy
+    >>> near = function("near", returns="BOOLEAN", takes=["INT", "INT"], python=lambda x, y: abs(x - y) < 2)
+    >>> near(numpy.array([1, 5]), numpy.array([2, 2])).tolist()
+    [True, False]
+    """
+    types = (takes,) if isinstance(takes, str) else tuple(takes)
+    if python is None:
+        return lambda decorated: function(name, returns=returns, takes=types, python=decorated)
+    if not callable(python):
+        raise TypeError(f"python is a function of arrays, not {python!r}")
+    if not types or not all(isinstance(one, str) for one in (returns, *types)):
+        raise TypeError(f'takes has texts of types, such as "DOUBLE", at least one, not {types!r}')
+    return UserFunction(python, returns, name, types)
+
+
 def defined_in(text: str, name: str) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
     """The aggregates and the agents that Python source defines."""
     namespace: dict[str, object] = {"__name__": "neelc_aggregates", "__file__": name}
-    namespace |= {"aggregate": aggregate, "agent": agent}
+    namespace |= {"aggregate": aggregate, "agent": agent, "function": function}
     exec(compile(text, name, "exec"), namespace)
-    aggregates = {key: value for key, value in namespace.items() if isinstance(value, UserAggregate)}
+    aggregates = {
+        value.name if isinstance(value, UserFunction) else key: value
+        for key, value in namespace.items()
+        if isinstance(value, UserAggregate)
+    }
     return aggregates, {key: value for key, value in namespace.items() if isinstance(value, UserAgent)}
 
 

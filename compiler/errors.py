@@ -91,6 +91,8 @@ CATALOGUE: dict[str, str] = {
     "NEEL2260": "a hierarchy of what is no relation",
     "NEEL2261": "an unknown hierarchy, or a level that it does not have",
     "NEEL2262": "a level or a concept of what has none",
+    "NEEL2270": "a declaration of a function that neelc has already",
+    "NEEL2271": "a declaration of a function that does not fit",
     "NEEL2263": "a level that is finer than the attribute",
     # 30xx: the meaning of patterns
     "NEEL3001": "a list without a positive part",
@@ -134,6 +136,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3062": "a step that changes nothing",
     "NEEL3063": "a level compared with what is of another one",
     "NEEL3080": "a ? that stands between two symbols",
+    "NEEL3036": "an end of the data that is no time of the streams",
     "NEEL3081": "aggregates of events that last for one instant only",
     "NEEL3090": "a repetition with too many elements",
     "NEEL3201": "a column that several sources have",
@@ -152,6 +155,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL3305": "an aggregate that snapshots do not have",
     "NEEL3306": "an agent that is not there, or reads another number of streams",
     "NEEL3307": "imprecise times in a SELECT",
+    "NEEL3308": "SELECTs that UNION or EXCEPT cannot combine",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
     "NEEL4090": "a statement that is too long",

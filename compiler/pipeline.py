@@ -161,7 +161,8 @@ def choose_form(
     if isinstance(query, HostQuery):
         return query
     if isinstance(query, Match):
-        if context.options.streaming:  # a match is emitted when it is sure: then its scopes have ended
+        # Over streams a match is emitted when it is sure: then its scopes have ended.
+        if context.options.streaming and query.complete_until is None:
             query = replace(query, complete=False)
         return choose(query, forms(query, context.is_read), context.statistics, compare)
     return chosen_network(rewritten_network(query.root, context.is_read), context.statistics)
@@ -175,6 +176,9 @@ def plan_query(named: NamedQuery, choice: QueryChoice, context: PlanningContext)
             streamed_host_plan(choice, options.buckets or BUCKETS) if options.streaming else host_plan(choice)
         )
     if isinstance(choice, FormChoice):
+        match = named.query
+        if context.options.streaming and isinstance(match, Match) and match.complete_until is not None:
+            raise UnsupportedQuery("WHEN COMPLETE UNTIL over a stream without end", match.span)
         return planned_match(planning_task(choice, context), context.options.strategy)
     assert isinstance(named.query, Algebra), "a network is that of a SELECT"
     return network_plan(named.query, choice.root, context)

@@ -15,12 +15,14 @@ from neelc.catalog.streams import checked_stream, declared_stream, without_times
 from neelc.errors import Diagnostic, NeelError
 from neelc.findings import Findings, did_you_mean
 from neelc.ir.algebra import END, START, Algebra, has_only_points
-from neelc.ir.expressions import MatchProperty
+from neelc.ir.expressions import DeclaredFunction, MatchProperty
 from neelc.ir.names import bare, find, quote
 from neelc.ir.node import Node, map_children
 from neelc.ir.program import Column, Match, NamedQuery, Program, Stream
 from neelc.ir.row_patterns import MatchRecognize, MatchTemporal
 from neelc.ir.script import (
+    CombinedSelect,
+    CreateFunction,
     CreateHierarchy,
     CreateQuery,
     CreateStream,
@@ -43,7 +45,14 @@ from neelc.ir.script import (
 from neelc.pattern.bind.query import bind_query
 from neelc.pattern.bind.rolling import rolled_pattern
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.parameters import registered, with_aggregates, with_arguments
+from neelc.scalar.parameters import (
+    can_be_declared,
+    given_functions,
+    registered,
+    with_aggregates,
+    with_arguments,
+)
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, SCALAR_SIGNATURES
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -65,6 +74,8 @@ def unsupported(query: ScriptQuery) -> tuple[str, Node] | None:
             return None
         case Select(sources=sources):
             return next(filter(None, map(_construct, sources)), None)
+        case CombinedSelect(left, _, right):
+            return unsupported(left) or unsupported(right)
     return "this kind of query", query
 
 
@@ -77,7 +88,9 @@ def _construct(source: FromItem) -> tuple[str, Node] | None:
     match source:
         case FromMatchmaker():
             return "MATCH(...) in FROM", source
-        case FromQuery(query=Select(sources=sources)) | FromAgent(inputs=sources):
+        case FromQuery(query=Select() | CombinedSelect() as query):
+            return unsupported(query)
+        case FromAgent(inputs=sources):
             return next(filter(None, map(_construct, sources)), None)
     return None
 
@@ -104,7 +117,9 @@ def with_named_patterns(statements: Iterator[Statement]) -> Iterator[Statement]:
     """
     numbers = count(1)
     for statement in statements:
-        if isinstance(statement, CreateQuery | RunQuery) and isinstance(statement.query, Select):
+        if isinstance(statement, CreateQuery | RunQuery) and isinstance(
+            statement.query, Select | CombinedSelect
+        ):
             found: list[Statement] = []
             changed = _named(statement, numbers, found)
             yield from found
@@ -177,6 +192,7 @@ def examine(
     catalog = Catalog(agents=registered_agents(agents or {}))
     given = {stream.name: stream for stream in streams}
     state = _State(findings, given, script, catalog, arguments or {}, describe, untrusted)
+    state.functions |= given_functions(known)
     unread = [s for s in script.statements if isinstance(s, UnreadStatement)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
@@ -188,8 +204,9 @@ def examine(
                 for s in rest
                 if isinstance(s, CreateQuery | CreateStream | CreateType | CreateHierarchy)
             ]
+            known_functions = {**state.functions}
             complete = with_arguments(statement, arguments or {}, state.findings)
-            _bind_statement(with_aggregates(complete, known), state)
+            _bind_statement(with_aggregates(complete, known, known_functions), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
         state.findings.report("NEEL1003", "nested too deeply", script.span, hint)
@@ -219,6 +236,10 @@ class _State:
     describe: Describe | None = None
     untrusted: bool = False
     queries: list[NamedQuery] = field(default_factory=list)
+    functions: dict[str, DeclaredFunction] = field(default_factory=dict)
+    """Those that are declared or given, by their names in small letters."""
+    declared: set[str] = field(default_factory=set)
+    """Those of them that a statement declares."""
     patterns: dict[str, PatternQuery] = field(default_factory=dict)
     """The PATTERNs that have a name, as they are written."""
 
@@ -256,6 +277,8 @@ def _bind_statement(statement: Statement, state: _State) -> None:
             if _is_new(name, statement, state):
                 hierarchy = declared_hierarchy(statement, state.catalog, state.findings)
                 state.catalog.hierarchies[hierarchy.name] = hierarchy
+        case CreateFunction():
+            _declare_function(statement, state)
         case CreateQuery(name, query):
             if isinstance(query, HostSelect):
                 entry = _bind_host(statement, query, state)
@@ -302,6 +325,32 @@ def _declare_type(statement: CreateType, state: _State) -> None:
         catalog.concepts[name] = Concept(name, statement.members, broken=True)
 
 
+def _declare_function(statement: CreateFunction, state: _State) -> None:
+    findings, name = state.findings, bare(statement.name)
+    key, place = name.lower(), findings.at(statement.name, statement)
+    if key in SCALAR_SIGNATURES or key in AGGREGATE_SIGNATURES or key in READ_AS:
+        message = f"neelc has a function `{name}` already"
+        findings.report("NEEL2270", message, place, "leave the declaration out, or take another name")
+        return
+    if key in state.declared:
+        findings.report("NEEL2201", f"`{name}` already names a function", place, "declare it once")
+        return
+    state.declared.add(key)
+    odd = next((one for one in (*statement.takes, statement.returns) if not can_be_declared(one)), None)
+    if odd is not None:
+        hint = "BOOLEAN, numbers, DECIMAL, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ and ARRAYs of those"
+        findings.report("NEEL2271", f"a declared function cannot have the type {odd}", place, hint)
+        return
+    given = state.functions.get(key)
+    made = DeclaredFunction(name, statement.takes, statement.returns)
+    if given is not None and (given.takes, given.returns) != (made.takes, made.returns):
+        message = f"`{name}` is given in Python as {given.form} RETURNS {given.returns}"
+        findings.report("NEEL2271", message, place, "declare it like that, or leave the declaration out")
+        return
+    if given is None:
+        state.functions[key] = made
+
+
 def _bind_named(statement: CreateQuery | RunQuery, state: _State) -> CatalogEntry:
     """The query, and the stream it is for the statements after it."""
     findings, query = state.findings, statement.query
@@ -317,14 +366,15 @@ def _bind_named(statement: CreateQuery | RunQuery, state: _State) -> CatalogEntr
         findings.report("NEEL4001", f"not supported yet: {construct}", place, hint)
         return CatalogEntry(called, "query", columns=columns)
     bound: Match | Algebra | None
-    if isinstance(query, Select):
+    if isinstance(query, Select | CombinedSelect):
         bound = bind_select(query, state.catalog, findings)
     else:
         assert isinstance(query, PatternQuery)
         bound = bind_query(query, state.catalog, findings)
     assert bound is not None or findings.diagnostics, "a query that cannot be bound has been reported"
     if bound is None:  # what reads it is judged by its columns, as far as they are known
-        columns = query_columns(query, state.catalog, findings) if isinstance(query, Select) else None
+        is_select = isinstance(query, Select | CombinedSelect)
+        columns = query_columns(query, state.catalog, findings) if is_select else None
         return CatalogEntry(called, "query", columns=columns)
     state.queries.append(NamedQuery(None if name is None else called, bound, span=statement.span))
     return _as_stream(called, bound) if isinstance(bound, Match) else _as_intervals(called, bound)
@@ -372,7 +422,7 @@ def _refuse_times(statement: CreateQuery, state: _State) -> None:
     """Only the rows of a query of Spark's have no times of their own."""
     if statement.times is None or isinstance(statement.query, HostSelect):
         return
-    is_select = isinstance(statement.query, Select)
+    is_select = isinstance(statement.query, Select | CombinedSelect)
     names = "a SELECT are ts and te" if is_select else "a PATTERN are match_start and match_end"
     place = state.findings.at(statement.times)
     state.findings.report("NEEL2231", f"the times of {names}: none are declared", place, "leave them out")

@@ -62,7 +62,10 @@ createHierarchy : HIERARCHY name LPAREN name (COMMA name)* RPAREN FROM name ;
 createQuery : QUERY name timeClause* AS query ;
 createFunction : FUNCTION name LPAREN (dataType (COMMA dataType)*)? RPAREN RETURNS dataType ;
 
-query : patternQuery | rolledQuery | select | LPAREN query RPAREN ;
+// From left to right; what is combined are SELECTs, which compiler/syntax checks.
+query : queryTerm (setOperator queryTerm)* ;
+queryTerm : patternQuery | rolledQuery | select | LPAREN query RPAREN ;
+setOperator : (UNION | EXCEPT) (ALL | DISTINCT)? ;
 
 // A query with other types and attributes. compiler/syntax reads the direction: UP and DOWN are common names.
 rolledQuery : (ROLL | DRILL) name name LPAREN rollStep (COMMA rollStep)* RPAREN ;
@@ -80,7 +83,7 @@ patternClause
     | AFTER MATCH SKIPPING skipEvent                 # keptAfterMatch
     | ONE MATCH PER name (COMMA name)*               # keptOnePer
     | SUPPRESS window                                # keptApart
-    | WHEN COMPLETE                                  # whenComplete
+    | WHEN COMPLETE (UNTIL expression)?              # whenComplete
     | WITH CONFIDENCE (GE | GT) expression           # withConfidence
     | WITH PARTIAL MATCHES                           # withPartialMatches
     | RETURN (DISTINCT | COLLAPSED)? (returnItem (COMMA returnItem)*)?   # returnClause
@@ -277,10 +280,10 @@ name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
     : AFTER | AMONG | ANY | ASC | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DRILL | EACH | EMPTY | END
-    | ESCAPE | EVENTS | FILTER | FINAL | FIRST | FORMAT | FREQUENT | FUNCTION | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST
+    | ESCAPE | EVENTS | EXCEPT | FILTER | FINAL | FIRST | FORMAT | FREQUENT | FUNCTION | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST
     | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RETURNS | RLIKE
     | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING | SPAN | STATS | STREAM | STRICT | SUBSET | SUPPRESS | TIME
-    | TIMESTAMP | TO | TYPE | UNIT | UNKNOWN | UNMATCHED | UNTIL | WATERMARK | WEIGHT | WITHOUT
+    | TIMESTAMP | TO | TYPE | UNION | UNIT | UNKNOWN | UNMATCHED | UNTIL | WATERMARK | WEIGHT | WITHOUT
     ;
 
 // Words ----------------------------------------------------------------------------------------------------
@@ -314,6 +317,7 @@ EMPTY : 'EMPTY' ;
 END : 'END' ;
 ESCAPE : 'ESCAPE' ;
 EVENTS : 'EVENTS' ;
+EXCEPT : 'EXCEPT' ;
 EXISTS : 'EXISTS' | '\u2203' ;
 FALSE : 'FALSE' ;
 FILTER : 'FILTER' ;
@@ -388,6 +392,7 @@ TO : 'TO' ;
 TRUE : 'TRUE' ;
 TRY_CAST : 'TRY_CAST' ;
 TYPE : 'TYPE' ;
+UNION : 'UNION' ;
 UNIT : 'UNIT' ;
 UNKNOWN : 'UNKNOWN' ;
 UNMATCHED : 'UNMATCHED' ;

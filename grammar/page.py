@@ -73,7 +73,7 @@ def rules() -> tuple[Rule, ...]:
     >>> found["definition"].section, shown(found["definition"].body)
     ('JEPC-QL', 'name AS expression')
     >>> shown(found["query"].body)
-    'patternQuery | rolledQuery | select | LPAREN query RPAREN'
+    'queryTerm (setOperator queryTerm)*'
     >>> shown(found["rowTerm"].body)
     'QUESTION? rowPrimary (quantifier QUESTION?)?'
     """
@@ -223,7 +223,7 @@ def title(name: str) -> str:
 def svg(rule: Rule) -> str:
     """The diagram of a rule.
 
-    >>> picture = svg(next(rule for rule in rules() if rule.name == "query"))
+    >>> picture = svg(next(rule for rule in rules() if rule.name == "queryTerm"))
     >>> picture.startswith("<svg"), "pattern query" in picture
     (True, True)
     """

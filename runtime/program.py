@@ -513,6 +513,14 @@ class Apply:
 
 
 @dataclass(frozen=True)
+class ApplyDeclared(Apply):
+    """A function of users: `operation` is its name; it `takes` values of types that are written as Spark
+    does."""
+
+    takes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Total:
     """The value of a `Fold` over a list, as it was when the list was last looked at."""
 
@@ -926,6 +934,18 @@ def folds(steps: Iterable[KernelStep]) -> Iterator[Fold]:
 def registered_folds(steps: Iterable[KernelStep]) -> tuple[Fold, ...]:
     """Those of them that are functions of users."""
     return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.registered))
+
+
+def declared_calls(steps: Iterable[KernelStep]) -> tuple[ApplyDeclared, ...]:
+    """The calls of users' functions in the conditions of the steps."""
+    pending, found = list(conditions(steps)), []
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Apply):
+            pending.extend(value.operands)
+        if isinstance(value, ApplyDeclared):
+            found.append(value)
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample
 from in_kernel import as_bindings, kernel_matches, planned_for
 
+from neelc.ir.expressions import Literal
 from neelc.ir.node import walk
 from neelc.ir.patterns import Not
 from neelc.ir.program import Match
 from neelc.ir.script import RunQuery, SelectionStrategy
+from neelc.ir.types import INT
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, Tables, matches
@@ -36,7 +38,8 @@ def drawn(number: int) -> Sample | None:
         return None
     if not any(isinstance(node, Not) for node in walk(found.query.pattern)):
         return None
-    asked = RunQuery(replace(found.query, complete=True))
+    until = Literal(number // 4 % 12, INT) if number % 4 > 1 else None
+    asked = RunQuery(replace(found.query, complete=True, complete_until=until))
     script = replace(found.script, statements=(*found.script.statements[:-1], asked))
     return replace(found, script=script)
 

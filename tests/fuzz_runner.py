@@ -18,6 +18,7 @@ from itertools import count
 from typing import TypeVar
 
 from neelc.catalog.inputs import aligned
+from neelc.runtime.failures import KernelFailure
 
 ROUND = 25
 """Queries that a process takes at a time."""
@@ -45,7 +46,7 @@ def checked(check: Check, first: int, size: int = ROUND) -> RoundFindings:
     for number in range(first, first + size):
         try:
             findings.broken += check(number, findings.seen) or ()
-        except AssertionError as problem:
+        except (AssertionError, KernelFailure) as problem:
             findings.broken.append(f"{number}: {problem}")
         except Exception as error:
             error.add_note(f"This is query {number}.")

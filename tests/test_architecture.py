@@ -42,6 +42,7 @@ VALUES = (
 REFERENCE_READS = (
     "neelc.runtime.reference",
     "neelc.runtime.user_functions",
+    "neelc.runtime.vector_functions",
     *VALUES,
     "neelc.ir",
     "neelc.errors",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from command_line import Here
 from complete_fuzz import check_query
 from pattern_examples import query
 
@@ -53,3 +55,25 @@ def test_what_no_condition_says_is_refused(text: str, why: str) -> None:
 def test_the_data_of_a_query_have_no_such_column() -> None:
     (stream,) = query(TEXT).streams
     assert not any(isinstance(one, CompleteColumn) for one in stream.derived)
+
+
+BEATS = "t,kind,machine\n2,Beat,1\n7,Beat,1\n9,Beat,2\n10,Stop,3\n"
+SILENT = "PATTERN SEQ(Beat b, !Beat next) WHERE [machine] WITHIN 3 SECONDS"
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_matches_that_the_end_decides_are_noted(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Here(tmp_path, capsys, engine)
+    path = here.write("beats.csv", BEATS)
+
+    def noted(query: str) -> str:
+        script = here.write("query.neel", query)
+        return here("run", str(script), "--stream", f"beats={path},timestamp=t,unit=s,type=kind").err
+
+    assert "note: 1 of 3 matches is decided by the end of the data" in noted(SILENT)
+    for other in ("WHEN COMPLETE", "WHEN COMPLETE UNTIL 99", "RETURN DISTINCT b.machine"):
+        assert "the end of the data" not in noted(f"{SILENT} {other}")
+    between = "PATTERN SEQ(Beat b, !Beat next, Stop s) WITHIN 3 SECONDS"
+    assert "the end of the data" not in noted(between)

@@ -69,6 +69,12 @@ def test_cases_are_counted_as_by_the_reference() -> None:
     assert [problem for problem in found if problem] == []
 
 
+def test_cases_of_imprecise_times_are_counted_as_by_the_reference() -> None:
+    found = list(counted_cases([path for path in PATHS if path.parent.name == "confidence"]))
+    assert len(found) > 30
+    assert [problem for problem in found if problem] == []
+
+
 def counted_cases(paths: Sequence[Path]) -> Iterator[str]:
     """What is wrong with each case, or nothing."""
     for one in questions_of(paths):

@@ -34,6 +34,7 @@ from neelc.arguments import (
     Options,
     UserAgent,
     UserAggregate,
+    UserFunction,
     agent,
     aggregate,
 )
@@ -172,8 +173,18 @@ class Session:
             if returns is None:
                 raise TypeError(f"aggregate {name}: say the type that it returns, as in returns='DOUBLE'")
             function = aggregate(function, returns=returns)
-        elif returns is not None:
+        elif returns is not None and not isinstance(function, UserFunction):
             function = aggregate(function.function, returns=returns)
+        self._register_called(name, function)
+
+    def register_function(self, function: UserFunction) -> None:
+        """Give the queries of this session a function that `neelc.function` has made; the last one of a name
+        counts."""
+        if not isinstance(function, UserFunction):
+            raise TypeError(f"not made by neelc.function(name, python=..., ...): {function!r}")
+        self._register_called(function.name, function)
+
+    def _register_called(self, name: str, function: UserAggregate) -> None:
         with translated():
             registered({name: function})
         known = (one for one in self._aggregates if one.lower() == name.lower())

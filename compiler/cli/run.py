@@ -235,6 +235,7 @@ def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
 def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     from neelc.catalog.data_warnings import missing_types, seen_in_tables, unit_notes
     from neelc.catalog.inputs import read
+    from neelc.cli.ending import end_note
     from neelc.cli.options import bound, chosen, print_warnings, refuse_unused
     from neelc.cli.progress import Progress
     from neelc.engines.reference import executable, execute
@@ -269,7 +270,13 @@ def _run(source: Source, kind: str, options: argparse.Namespace) -> int:
     if options.stats_out:
         _write_statistics(program, positions, tables, answers, options.stats_out)
     types = missing_types(program, seen_in_tables(program, tables))
-    for note in (*types, *unit_notes(inputs, program, tables)):
+
+    def count(other: Program, place: int) -> int:
+        return len(execute(inputs, other, tables, [place])[0][1].rows)
+
+    sizes = [(place, len(answers[place][1].rows)) for place in positions]
+    ends = (note for place, rows in sizes for note in end_note(program, place, rows, count))
+    for note in (*types, *unit_notes(inputs, program, tables), *ends):
         print(f"note: {note}", file=sys.stderr)
     summary = counted(*_tally(program, positions, [result for _, result in results]))
     print(f"{summary} in {seconds:.2f} s (reference engine)", file=sys.stderr)

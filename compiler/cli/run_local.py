@@ -20,6 +20,7 @@ from neelc.api.streams import streams_read
 from neelc.catalog.data_warnings import TypesSeen, missing_types, tie_note, unit_notes, used_types
 from neelc.catalog.inputs import Inputs, in_order
 from neelc.cli.compile import options_in
+from neelc.cli.ending import end_note, with_complete
 from neelc.cli.engine import check_is_here, settle_on_local
 from neelc.cli.options import bound, chosen, print_warnings, refuse_for_rows, refuse_unused, statistics_of
 from neelc.cli.progress import PhaseProgress, Progress
@@ -138,6 +139,7 @@ def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
                 progress.begin("finding matches", lambda: progress_of(frames))
                 tally = _written(job, frames, kind, options, progress)
                 notes = list(job.notes(frames))
+                notes += _end_notes(job, engine, frames, tally, options)
                 if options.stats_out:
                     write_whole(Path(options.stats_out), job.statistics(frames))
     except KeyboardInterrupt as stop:
@@ -150,6 +152,30 @@ def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
     unit = unit_of(named.query for named, _, _ in job.queries)
     print(f"{counted(tally, unit)} in {seconds:.2f} s (local engine: {how})", file=sys.stderr)
     return 0
+
+
+def _end_notes(
+    job: LocalJob,
+    engine: LocalEngine,
+    frames: Sequence[LocalFrame],
+    tally: RowTally,
+    options: argparse.Namespace,
+) -> Iterator[str]:
+    """What the end of the data decides; not of large data, which would be read once more."""
+    if any(table.size.is_large for table in job.tables.values()):
+        return
+
+    def count(program: Program, place: int) -> int:
+        statistics = statistics_of(job.inputs, program, options.stats)
+        zone = options.timezone or "UTC"
+        other = planned_job(job.inputs, program, [place], options_in(options), statistics, zone)
+        return other.frames(engine)[0].count()
+
+    for (named, _, _), frame in zip(job.queries, frames, strict=True):
+        place = job.program.queries.index(named)
+        if with_complete(job.program, place) is not None:
+            rows = tally.rows if len(frames) == 1 else frame.count()
+            yield from end_note(job.program, place, rows, count)
 
 
 def progress_of(frames: Sequence[LocalFrame]) -> PhaseProgress | None:

@@ -29,6 +29,7 @@ from neelc.source import Source, Span
 Tables = Mapping[str, Sequence[Row]]
 
 ROWS = "the reference engine needs `rows`, a function from lists of dictionaries to one"
+OF_ARRAYS = "it must give an array of as many values of its type, or None, as there are rows"
 TOTAL = "it must have a value, or None, for every list of one or more values"
 FEWER_EVENTS = "a shorter window, more conditions or fewer events might help"
 FEWER_ROWS = "a simpler pattern or fewer rows might help"
@@ -75,9 +76,18 @@ def execute(
         calls = (node for node in walk(inputs.script) if isinstance(node, Call))
         named = (call.span for call in calls if call.name.lower() == failure.name.lower())
         span = next(named, None) or Span(0, 1)
-        raise NeelError([Diagnostic("NEEL5008", str(failure), span, TOTAL)], inputs.source) from None
+        raise NeelError(
+            [Diagnostic("NEEL5008", str(failure), span, _advice(failure))], inputs.source
+        ) from None
     by_place = dict(zip(needed, results, strict=True))
     return [by_place[place] for place in places]
+
+
+def _advice(failure: AggregateFailure) -> str:
+    """What a function of users must do: of arrays, or of a list."""
+    if "is declared without Python code" in str(failure):
+        return f"give the code: neelc.function({failure.name!r}, returns=..., takes=..., python=...)"
+    return OF_ARRAYS if str(failure).startswith("function ") else TOTAL
 
 
 FAILURES = (LimitReached, CannotSkip, MultipleRows, SeveralValues)

@@ -123,9 +123,9 @@ def _details(scan: Scan) -> Iterator[tuple[str, str]]:
             else ""
         )
         if isinstance(one, CompleteColumn):
-            where = (
-                f", by the last time of {', '.join(written(read.name) for read in one.read)}: one more pass"
-            )
+            streams = ", ".join(written(read.name) for read in one.read)
+            given = "" if one.until is None else f" and {one.until}"
+            where = f", by the last time of {streams}{given}: one more pass"
         yield "derived", f"{one.name}{where}"
     if scan.stream.path:
         yield "from", scan.stream.path

@@ -9,6 +9,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
+from typing import Any
 
 from neelc.ir.node import Node, children, map_children, remembered, walk
 from neelc.ir.types import BIGINT, STRING, DataType
@@ -201,17 +202,43 @@ class Extract(Expr):
     operand: Expr
 
 
+VectorFunction = Callable[..., Any]
+"""A function of arrays, one for each argument, that gives an array of the same length."""
+
+
+@dataclass(frozen=True)
+class DeclaredFunction:
+    """A function that a script or its caller declares. With `python`, it runs on every engine; without, where
+    the engine has a function of this name."""
+
+    name: str
+    takes: tuple[DataType, ...]
+    returns: DataType
+    python: VectorFunction | None = field(default=None, repr=False)
+
+    @property
+    def spelled(self) -> str:
+        """The name by which an engine calls it."""
+        return self.name if self.python is None else f"neelc_function_{self.name.lower()}"
+
+    @property
+    def form(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.takes))})"
+
+
 @dataclass(frozen=True)
 class Call(Expr):
     """`name([DISTINCT] arguments)`. After binding the name is lower case and `type` is the result's.
 
-    `function` is the one of an aggregate that a user has registered, whose `type` is known before binding."""
+    `function` is the one of an aggregate that a user has registered, whose `type` is known before binding;
+    `declared` is a function that is in no table of neelc's."""
 
     name: str
     arguments: tuple[Expr, ...]
     distinct: bool = False
     type: DataType | None = None
     function: Function | None = field(default=None, repr=False)
+    declared: DeclaredFunction | None = None
 
 
 @dataclass(frozen=True)

@@ -193,10 +193,11 @@ class ConceptColumn(DerivedColumn):
 @dataclass(frozen=True)
 class CompleteColumn(DerivedColumn):
     """Whether the data go on for as long as a window after an event starts: `ts` + `within` is not after the
-    last time of all events that are `read`."""
+    last time of all events that are `read`, or not after `until`, if that is given."""
 
     within: Window
     read: tuple[Stream, ...]
+    until: Expr | None = None
 
 
 def with_all_derived(streams: Iterable[Stream]) -> dict[str, Stream]:
@@ -300,8 +301,8 @@ class Match(Node):
     EVENT windows count in and PARTITION CONTIGUITY looks at. `aggregated` results are grouped by the outputs
     that hold no `Aggregate` over matches. With `partial`, one match is chosen for each start. `kept` says
     which matches count, before rows are made of them. `complete`: the scopes of all negations end before the
-    data do. `order` is that of the rows. `written` is the text of the pattern where words of the query have
-    become negations.
+    data do, which end with `complete_until`, if it is given. `order` is that of the rows. `written` is the
+    text of the pattern where words of the query have become negations.
     """
 
     pattern: Pattern
@@ -319,6 +320,7 @@ class Match(Node):
     partial: FurthestPrefix | None = None
     kept: KeptMatches | None = None
     complete: bool = False
+    complete_until: Expr | None = None
     order: ResultOrder | None = None
     written: str = field(default="", compare=False)
 

@@ -140,6 +140,16 @@ class CreateHierarchy(Statement):
 
 
 @dataclass(frozen=True)
+class CreateFunction(Statement):
+    """`CREATE FUNCTION name(takes) RETURNS returns`: a function that the engine has, or that is given in
+    Python."""
+
+    name: str
+    takes: tuple[DataType, ...]
+    returns: DataType
+
+
+@dataclass(frozen=True)
 class ScriptQuery(Node):
     """A pattern query or a SELECT."""
 
@@ -255,7 +265,8 @@ class PatternQuery(ScriptQuery):
 
     `partial` is WITH PARTIAL MATCHES: how far each start came. `among` are the types of `STRICT CONTIGUITY
     AMONG (...)`. `kept` says which matches count, all if None. `complete` is WHEN COMPLETE: no match rests on
-    an absence that the data end before. `order_by` and `limit` are about the rows of the result.
+    an absence that the data end before; they end with `complete_until`, if it is given. `order_by` and
+    `limit` are about the rows of the result.
     """
 
     pattern: Pattern
@@ -272,6 +283,7 @@ class PatternQuery(ScriptQuery):
     complete: bool = False
     order_by: tuple[SortItem, ...] = ()
     limit: int | None = None
+    complete_until: Expr | None = None
     strategy_keyword: Span | None = field(default=None, compare=False, repr=False)
     partial_keyword: Span | None = field(default=None, compare=False, repr=False)
     complete_clause: Span | None = field(default=None, compare=False, repr=False)
@@ -374,6 +386,24 @@ class Select(ScriptQuery):
     order_by: tuple[SortItem, ...] = ()
     limit: int | None = None
     limit_keyword: Span | None = field(default=None, compare=False, repr=False)
+
+
+class SetOperator(StrEnum):
+    """What a query makes of the snapshots of two others."""
+
+    UNION_ALL = "UNION ALL"
+    UNION = "UNION"
+    EXCEPT = "EXCEPT"
+
+
+@dataclass(frozen=True)
+class CombinedSelect(ScriptQuery):
+    """`SELECT ... UNION ALL SELECT ...`: both sides are SELECTs, or combined of them."""
+
+    left: ScriptQuery
+    operator: SetOperator
+    right: ScriptQuery
+    operator_keyword: Span | None = field(default=None, compare=False, repr=False)
 
 
 # Spark's own SQL around MATCH_RECOGNIZE: where its clauses stand in the script, what they read, and which

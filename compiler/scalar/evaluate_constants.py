@@ -43,6 +43,8 @@ def is_constant(expression: e.Expr) -> bool:
 
 @remembered
 def _is_open(node: Node) -> bool:
+    if isinstance(node, e.Call) and node.declared is not None:
+        return True  # nothing of users' is called while a query is compiled
     return isinstance(node, _OPEN) or _grows(node) or any(map(_is_open, children(node)))
 
 

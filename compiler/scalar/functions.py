@@ -19,6 +19,7 @@ from neelc.ir.expressions import (
     CaseBranch,
     Cast,
     Conjunction,
+    DeclaredFunction,
     EventTime,
     Expr,
     Field,
@@ -401,7 +402,7 @@ def is_aggregate(node: Expr) -> bool:
     >>> [is_aggregate(Call(name, ())) for name in ("SUM", "abs")], is_aggregate(Call("x", (), function=len))
     ([True, False], True)
     """
-    if not isinstance(node, Call):
+    if not isinstance(node, Call) or node.declared is not None:
         return False
     return node.function is not None or node.name.lower() in AGGREGATE_SIGNATURES
 
@@ -413,11 +414,13 @@ def is_row_aggregate(node: Expr) -> bool:
 
 def is_known(node: Call) -> bool:
     """Whether there is such a function at all."""
-    return is_aggregate(node) or node.name.lower() in SCALAR_SIGNATURES
+    return node.declared is not None or is_aggregate(node) or node.name.lower() in SCALAR_SIGNATURES
 
 
 def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     """A call of a scalar function, with its arguments cast and its type."""
+    if node.declared is not None:
+        return _declared(node, node.declared, arguments, report)
     name = node.name.lower()
     signature = SCALAR_SIGNATURES.get(name)
     if signature is None:
@@ -438,6 +441,26 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     else:
         type = result_type(signature.result, bound)
     return replace(node, name=name, arguments=expressions, type=type), type
+
+
+def _declared(node: Call, function: DeclaredFunction, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """A call of a function that is declared. An argument is cast where nothing can be lost."""
+    form = f"its form is {function.form}"
+    if node.distinct:
+        report("NEEL2109", f"DISTINCT is for aggregates; `{function.name}` is none", node.span, None)
+        return wrong(node)
+    if len(arguments) != len(function.takes):
+        count = f"{len(function.takes)} argument{'s' * (len(function.takes) != 1)}"
+        report("NEEL2105", f"`{function.name}` takes {count}, not {len(arguments)}", node.span, form)
+        return wrong(node)
+    for place, ((argument, type), target) in enumerate(zip(arguments, function.takes, strict=True), 1):
+        if type != target and common(type, target, strings=False) != target:
+            which = "the argument" if len(arguments) == 1 else f"argument {place}"
+            message = f"{which} of `{function.name}` must be {target}, not {type}"
+            report("NEEL2106", message, argument.span or node.span, form)
+            return wrong(node)
+    fitted = tuple(cast(one, target) for one, target in zip(arguments, function.takes, strict=True))
+    return replace(node, arguments=fitted, type=function.returns), function.returns
 
 
 def report_unknown(node: Call, registered: Sequence[str], report: Report) -> None:

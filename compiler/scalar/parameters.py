@@ -9,12 +9,21 @@ from dataclasses import replace
 from decimal import Decimal as Number
 from typing import TypeVar
 
-from neelc.arguments import UserAggregate
+from neelc.arguments import UserAggregate, UserFunction
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.findings import Findings, did_you_mean
 from neelc.ir import types
-from neelc.ir.expressions import Call, Cast, Expr, Interval, IntervalPart, Literal, Parameter
+from neelc.ir.expressions import (
+    Call,
+    Cast,
+    DeclaredFunction,
+    Expr,
+    Interval,
+    IntervalPart,
+    Literal,
+    Parameter,
+)
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
@@ -195,6 +204,8 @@ def registered(aggregates: Mapping[str, UserAggregate]) -> Registered:
         key = name.lower()
         if not isinstance(aggregate, UserAggregate):
             raise CallError(f"aggregate {name}: not made by neelc.aggregate(function, returns=...)")
+        if isinstance(aggregate, UserFunction) and aggregate.name.lower() != key:
+            raise CallError(f"function {aggregate.name}: given by another name, {name}")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.upper() in RESERVED:
             raise CallError(f"aggregate {name}: not a name that a query can call")
         if key in AGGREGATE_SIGNATURES or key in SCALAR_SIGNATURES:
@@ -205,7 +216,7 @@ def registered(aggregates: Mapping[str, UserAggregate]) -> Registered:
     return found
 
 
-def _type(name: str, text: str) -> types.DataType:
+def _type(name: str, text: str, does: str = "return") -> types.DataType:
     try:
         parsed = expression(f"CAST(NULL AS {text})")
     except NeelError:
@@ -214,7 +225,7 @@ def _type(name: str, text: str) -> types.DataType:
         case Cast(Literal(None), type) if _can_be_returned(type):
             return type
     some = "BOOLEAN, a number, DECIMAL(p, s), STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY of those"
-    raise CallError(f"aggregate {name}: it cannot return {text!r}; types: {some}")
+    raise CallError(f"aggregate {name}: it cannot {does} {text!r}; types: {some}")
 
 
 def _can_be_returned(type: types.DataType) -> bool:
@@ -223,16 +234,40 @@ def _can_be_returned(type: types.DataType) -> bool:
     return type in RETURNED or isinstance(type, types.Decimal)
 
 
-def with_aggregates(statement: Statement, known: Registered) -> Statement:
-    """The statement with their functions in the calls of aggregates."""
+def with_aggregates(
+    statement: Statement, known: Registered, functions: Mapping[str, DeclaredFunction] | None = None
+) -> Statement:
+    """The statement with the functions of users in the calls of aggregates, and of what is declared."""
+    declared = functions or {}
 
     def change(node: Node) -> Node:
         node = map_children(node, change)
-        if isinstance(node, Call) and node.name.lower() in known:
-            name, aggregate, type = known[node.name.lower()]
+        if not isinstance(node, Call):
+            return node
+        key = node.name.lower()
+        if key in declared:
+            return replace(node, name=declared[key].name, declared=declared[key])
+        if key in known:
+            name, aggregate, type = known[key]
             return replace(node, name=name, type=type, function=aggregate.function)
         return node
 
-    found = change(statement) if known else statement
+    found = change(statement) if known or declared else statement
     assert isinstance(found, Statement)
     return found
+
+
+def given_functions(known: Registered) -> dict[str, DeclaredFunction]:
+    """Those of them that are functions of single values, by their names in small letters."""
+    return {
+        key: DeclaredFunction(
+            name, tuple(_type(name, one, "take") for one in given.takes), returns, given.function
+        )
+        for key, (name, given, returns) in known.items()
+        if isinstance(given, UserFunction)
+    }
+
+
+def can_be_declared(type: types.DataType) -> bool:
+    """Whether a declared function may take values of a type, and return them."""
+    return _can_be_returned(type)

@@ -238,7 +238,7 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
         case e.Call(name, arguments, distinct) if is_aggregate(node):
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
-        case e.Call() if (other := _read_as(node)) is not None:
+        case e.Call(declared=None) if (other := _read_as(node)) is not None:
             return check(other)
         case e.Call(_, arguments):
             return called(node, tuple(check(argument) for argument in arguments), report)

@@ -40,7 +40,7 @@ def following(text: str) -> Continuations:
     >>> following("CREATE ").words
     ('FUNCTION', 'HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE')
     >>> following("PATTERN A a WITHIN 5 SECONDS ").words[:8]
-    ('AFTER', 'AS', 'FROM', 'LIMIT', 'ONE', 'ORDER', 'PARTITION', 'RETURN')
+    ('AFTER', 'AS', 'EXCEPT', 'FROM', 'LIMIT', 'ONE', 'ORDER', 'PARTITION')
     >>> following("PATTERN SEQ(A a, ").names == {"patternAtom", "primary"}
     True
     """

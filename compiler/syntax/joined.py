@@ -22,6 +22,7 @@ from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Program
 from neelc.ir.script import (
+    CreateFunction,
     CreateHierarchy,
     CreateQuery,
     CreateStream,
@@ -232,12 +233,12 @@ def joined(texts: Sequence[RuleText]) -> JoinedScript:
     return JoinedScript(tuple(texts), whole, tuple(starts), script)
 
 
-DECLARATIONS = (CreateStream, CreateType, CreateHierarchy)
+DECLARATIONS = (CreateStream, CreateType, CreateHierarchy, CreateFunction)
 """What others use, whatever file it stands in; a hierarchy uses a stream."""
 
 
 def _rank(statement: Statement) -> int:
-    if isinstance(statement, CreateStream | CreateType):
+    if isinstance(statement, CreateStream | CreateType | CreateFunction):
         return 0
     return 1 if isinstance(statement, CreateHierarchy) else 2
 

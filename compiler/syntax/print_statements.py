@@ -131,6 +131,9 @@ def statement_doc(node: s.Statement) -> Doc:
             return TextBlock(f"CREATE TYPE {name} AS (", commas(members), ")")
         case s.CreateHierarchy(name, levels, relation):
             return TextBlock(f"CREATE HIERARCHY {name} (", commas(levels), f") FROM {relation}")
+        case s.CreateFunction(name, takes, returns):
+            types = tuple(map(str, takes))
+            return TextBlock(f"CREATE FUNCTION {name}(", commas(types), f") RETURNS {returns}")
         case s.CreateQuery(name, query, times):
             declared = "" if times is None else " ".join(("", *time_clauses(times)))
             if isinstance(query, s.HostSelect):  # Spark's own SQL stands as it is written
@@ -194,6 +197,11 @@ def query_doc(node: s.ScriptQuery) -> Doc:
             return TextBlock("", tuple(_pattern_clauses(node)), always=True)
         case s.Select():
             return TextBlock("", tuple(_select_clauses(node)), always=True)
+        case s.CombinedSelect(left, operator, right):
+            second = (
+                wrap("(", query_doc(right), ")") if isinstance(right, s.CombinedSelect) else query_doc(right)
+            )
+            return TextBlock("", (query_doc(left), operator, second), always=True)
         case s.RolledQuery(name, steps, is_up):
             head = f"{'ROLL UP' if is_up else 'DRILL DOWN'} {name} ("
             return TextBlock(head, commas(list(map(show_roll_step, steps))), ")")
@@ -218,7 +226,7 @@ def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
         *_list("PARTITION BY", list(map(str, node.partition_by))),
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         *([f"USING {node.strategy}{_among(node.among)}"] if node.strategy else []),
-        *(["WHEN COMPLETE"] if node.complete else []),
+        *([f"WHEN COMPLETE{until_text(node.complete_until)}"] if node.complete else []),
         *([show_confidence(node.confidence)] if node.confidence else []),
         *(["WITH PARTIAL MATCHES"] if node.partial else []),
         *([] if node.kept is None else kept_clauses(node.kept)),
@@ -226,6 +234,10 @@ def _pattern_clauses(node: s.PatternQuery) -> list[Doc]:
         *_list("ORDER BY", list(map(show_sort_item, node.order_by))),
         *([f"LIMIT {node.limit}"] if node.limit is not None else []),
     ]
+
+
+def until_text(until: Expr | None) -> str:
+    return "" if until is None else f" UNTIL {show_expr(until)}"
 
 
 def _among(types: tuple[str, ...]) -> str:

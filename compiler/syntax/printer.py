@@ -94,6 +94,7 @@ from neelc.syntax.print_statements import (
     statement_doc,
     stream_clauses,
     time_clauses,
+    until_text,
 )
 
 # The logical plan as an indented text.
@@ -127,7 +128,7 @@ def _match_clauses(node: p.Match) -> list[Doc]:
         *([clause("PARTITION BY", node.partition)] if node.partition else []),
         *([f"WITHIN {show_window(node.within)}"] if node.within else []),
         f"USING {node.strategy}",
-        *(["WHEN COMPLETE"] if node.complete else []),
+        *([f"WHEN COMPLETE{until_text(node.complete_until)}"] if node.complete else []),
         *([show_confidence(node.confidence)] if node.confidence else []),
         *(
             [f"THE FURTHEST OF {', '.join(level.start for level in node.partial.levels)}"]

@@ -54,15 +54,14 @@ def _number(context: Any) -> Decimal:
     return -value if context.MINUS() else value
 
 
-def _refuse_unread(clause: Any, what: str) -> None:
+def _refuse_unread(clause: Any, what: str, hint: str | None = None) -> None:
     """What the grammar has and no stage after it reads yet."""
     if clause is not None:
-        fail("NEEL4001", f"not supported yet: {what}", clause)
+        fail("NEEL4001", f"not supported yet: {what}", clause, hint)
 
 
 def statement(context: Any) -> s.Statement:
     span = span_of(context)
-    _refuse_unread(context.createFunction(), "CREATE FUNCTION")
     if context.createStream():
         return replace(_create_stream(context.createStream()), span=span)
     if context.createType():
@@ -71,6 +70,10 @@ def statement(context: Any) -> s.Statement:
     if context.createHierarchy():
         name, *levels, relation = _names(context.createHierarchy())
         return s.CreateHierarchy(name, tuple(levels), relation, span=span)
+    if context.createFunction():
+        declared = context.createFunction()
+        *takes, returns = map(literals.data_type, declared.dataType())
+        return s.CreateFunction(identifier(declared.name()), tuple(takes), returns, span=span)
     if context.createQuery():
         create = context.createQuery()
         name, times = identifier(create.name()), _row_times(create)
@@ -82,11 +85,40 @@ def statement(context: Any) -> s.Statement:
 
 
 def query(context: Any) -> s.ScriptQuery:
+    first, *others = context.queryTerm()
+    found = _query_term(first)
+    if others:
+        _check_combined(found, first)
+    for operator, term in zip(context.setOperator(), others, strict=True):
+        right = _query_term(term)
+        _check_combined(right, term)
+        place = span_of(first) | span_of(term)
+        found = s.CombinedSelect(
+            found, _set_operator(operator), right, span=place, operator_keyword=span_of(operator)
+        )
+    return found
+
+
+def _query_term(context: Any) -> s.ScriptQuery:
     if context.patternQuery():
         return _pattern_query(context.patternQuery())
     if context.rolledQuery():
         return _rolled_query(context.rolledQuery())
     return _select(context.select()) if context.select() else query(context.query())
+
+
+def _set_operator(context: Any) -> s.SetOperator:
+    if context.EXCEPT():
+        hint = "EXCEPT shows each payload once at an instant"
+        _refuse_unread(context if context.ALL() else None, "EXCEPT ALL", hint)
+        return s.SetOperator.EXCEPT
+    return s.SetOperator.UNION_ALL if context.ALL() else s.SetOperator.UNION
+
+
+def _check_combined(side: s.ScriptQuery, context: Any) -> None:
+    if not isinstance(side, s.Select | s.CombinedSelect):
+        message = "UNION and EXCEPT combine SELECTs"
+        fail("NEEL1001", message, context.start, "read it with one: SELECT * FROM (PATTERN ...) AS p")
 
 
 def _names(context: Any) -> list[str]:
@@ -229,6 +261,7 @@ def _pattern_query(context: Any) -> s.PatternQuery:
         complete is not None,
         tuple(map(sort_item, order.sortItem())) if order else (),
         literals.whole_number(limit.NUMBER()) if limit else None,
+        expression(complete.expression()) if complete and complete.expression() else None,
         span=span_of(context),
         strategy_keyword=span_of(using.getChild(1)) if using else None,
         partial_keyword=span_of(partial.getChild(1)) if partial else None,

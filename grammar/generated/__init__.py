@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "e22a8c777232044d3db7f5a44030b5bbc6eba162ac918e5c7d645e3756896149"
+GRAMMAR_SHA256 = "831d3f9d03617733d9be5e5958b7f8c22f246e9053271c9296df318e497e61e9"

@@ -62,7 +62,7 @@ class KernelEvents:
     `moments` are there where columns order events of the same time: then events are sorted by these, too.
 
     `calls` are the functions of users, by the names of their folds. `values` are those that a column has for
-    some events, as Python has them.
+    some events, as Python has them. `functions` are those of users that take columns.
     """
 
     start: Numbers
@@ -75,6 +75,7 @@ class KernelEvents:
     beyond: Numbers | None = None
     calls: Mapping[str, Call] = field(default_factory=dict)
     values: Callable[[str, Numbers], Sequence[object]] | None = None
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     shapes: TimeShapes | None = None
     moments: EventMoments | None = None
 

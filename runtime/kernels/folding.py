@@ -263,7 +263,7 @@ def _seen(
             yield neighbour, outermost([*around, *other_one.ends(place)], times, is_better)
     for inside in names_in_lists(tuple(needed), step.variable):
         iteration = iteration_of(inside, step.variable)
-        if isinstance(iteration, IterationName):
+        if isinstance(iteration, IterationName) and these.leaves(inside):
             meant = replace(these, number=number - iteration.lag, found={}) if iteration.lag else these
             yield inside, meant.event(inside, events)
 

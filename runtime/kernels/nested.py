@@ -17,6 +17,7 @@ from neelc.runtime.program import (
     ListName,
     around_of,
     in_place_of,
+    inner_of,
     iteration_of,
     list_of,
     listed_in,
@@ -84,23 +85,30 @@ class Iterations:
     def event(self, name: EventName, events: KernelEvents) -> Numbers:
         """The event of a name inside of an iteration, whichever iteration it names: `k[i].b[last]`. Of an
         element that is more than an event, the first one, or the last if it is counted from the end."""
-        path = []
+        places = [one.place for one in self._path(name)]
+        found = [_at(self._group(leaf), places) for leaf in self.leaves(name)]
+        times, is_better = (events.start, np.less) if places[-1] > 0 else (events.end, np.greater)
+        return outermost(found, times, is_better)
+
+    def leaves(self, name: EventName) -> list[IterationName]:
+        """Which events of the iterations a name inside of one is about: none, if it is that of what EXISTS
+        looks for in an iteration, which is bound where it is looked for."""
+        path = self._path(name)
+        exact = IterationName(self.of, inner_of(path[0].list))
+        for one in path:
+            exact = IterationName(exact, one.inner)
+        return [leaf for leaf in self.names if leaf == exact] or [
+            leaf for leaf in self.names if iteration_of(leaf, exact.list) is not None
+        ]
+
+    def _path(self, name: EventName) -> list[ElementName]:
+        """The elements of lists that a name goes through inside of an iteration, the outermost first."""
+        path: list[ElementName] = []
         while list_of(name) != self.of:
             assert isinstance(name, ElementName), f"{name} is no event of an iteration of {self.of}"
             path.append(name)
             name = name.list
-        assert isinstance(name, ElementName | IterationName)
-        path.reverse()
-        exact = IterationName(self.of, name.inner)
-        for one in path:
-            exact = IterationName(exact, one.inner)
-        under = [leaf for leaf in self.names if leaf == exact] or [
-            leaf for leaf in self.names if iteration_of(leaf, exact.list) is not None
-        ]
-        found = [_at(self._group(leaf), [one.place for one in path]) for leaf in under]
-        is_first = path[-1].place > 0
-        times, is_better = (events.start, np.less) if is_first else (events.end, np.greater)
-        return outermost(found, times, is_better)
+        return path[::-1]
 
     def _group(self, name: IterationName) -> EventLists:
         whole = listed_in(name, self.of)

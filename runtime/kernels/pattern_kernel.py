@@ -31,7 +31,7 @@ from neelc.runtime.kernels.measuring import MEASURED, StepMeasures
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.moments import EventMoments, moments_of, order_codes
 from neelc.runtime.order import SectionProgress, floors, in_order, sections
-from neelc.runtime.program import PatternProgram, registered_folds
+from neelc.runtime.program import PatternProgram, declared_calls, registered_folds
 from neelc.runtime.user_calls import UserCall as Call
 from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import AggregateFailure, Function, needed
@@ -103,8 +103,11 @@ def functions_called(
     programs: Iterable[PatternProgram], aggregates: Mapping[str, Function] | None
 ) -> Mapping[str, Function]:
     """Of the functions that users give, those that conditions of programs call."""
-    folds = (fold for program in programs for fold in registered_folds(program.steps))
-    return needed(aggregates or {}, (fold.function for fold in folds))
+    names: list[str] = []
+    for program in programs:
+        names += (fold.function for fold in registered_folds(program.steps))
+        names += (call.operation for call in declared_calls(program.steps))
+    return needed(aggregates or {}, names)
 
 
 def pattern_kernel(
@@ -336,6 +339,7 @@ def events_of(
         first=first,
         beyond=beyond,
         calls=calls_of(program, functions or {}, lambda name: python_values(columns.arrays[name])),
+        functions=functions or {},
         values=lambda name, numbers: python_values(columns.arrays[name].take(pa.array(numbers))),
         moments=moments_among(program, columns, segment, columns.end),
     )

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.program import CompleteColumn, Match, NamedQuery, Program
 from neelc.runtime.reference.algebra import AgentFailure, events
-from neelc.runtime.reference.events import SeveralValues, last_time, ranked
+from neelc.runtime.reference.events import SeveralValues, ranked
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent
-from neelc.runtime.reference.question import with_completeness
+from neelc.runtime.reference.question import end_of_data, with_completeness
 from neelc.runtime.reference.recognize import CannotSkip
 from neelc.runtime.reference.results import (
     Answer,
@@ -116,6 +116,8 @@ def matches(match: Match, tables: Tables) -> list[Binding]:
 def read(match: Match, tables: Tables, answers: Answers) -> list[ReferenceEvent]:
     """The events of the FROM streams; those of a named query are its rows."""
     found = [(stream, list(events_of(stream, tables, answers, match.clock))) for stream in match.streams]
-    last = last_time(event for _, events in found for event in events)
+    derived = (one for stream in match.streams for one in stream.derived if isinstance(one, CompleteColumn))
+    until = next((one.until for one in derived), None)
+    last = end_of_data(until, match.clock, (event for _, events in found for event in events))
     events = [event for stream, events in found for event in with_completeness(stream, events, last)]
     return list(ranked(events))

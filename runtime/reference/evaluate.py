@@ -27,7 +27,7 @@ from neelc.ir.names import bare
 from neelc.ir.types import DATE, FLOAT, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
 from neelc.runtime.reference.aggregates import aggregate, as_python
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, attribute
-from neelc.runtime.user_functions import called
+from neelc.runtime.user_functions import AggregateFailure, called
 from neelc.runtime.values.functions import (
     ABOUT_NULL,
     FUNCTIONS,
@@ -42,6 +42,7 @@ from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.runtime.values.types import cast, fit, to_timestamp
+from neelc.runtime.vector_functions import value_of_call
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.type_of import extract_field, type_of, value_type
 
@@ -146,6 +147,8 @@ def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
             return _binary(op, evaluate(left, context), evaluate(right, context), type_of(expression))
         case e.Cast(operand, type):
             return cast(evaluate(operand, context), value_type(type_of(operand)), value_type(type))
+        case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
+            return _declared(function, arguments, context)
         case e.Call(name, arguments, type=type):
             return call(name, [evaluate(argument, context) for argument in arguments], type or VOID)
         case e.Aggregate():
@@ -269,6 +272,21 @@ def call(name: str, arguments: Sequence[object], type: DataType) -> object:
         return fit(FUNCTIONS[name](*arguments), kind)
     except FAILURES:
         return None
+
+
+def _declared(
+    function: e.DeclaredFunction, arguments: Sequence[e.Expr], context: EvaluationContext
+) -> object:
+    """A function of users: NULL if an argument is."""
+    values = [evaluate(argument, context) for argument in arguments]
+    if any(value is None for value in values):
+        return None
+    if function.python is None:
+        message = f"function `{function.name}` is declared without Python code: only the engine has it"
+        raise AggregateFailure(function.name, message)
+    given = [as_python(value, kind) for value, kind in zip(values, function.takes, strict=True)]
+    takes = tuple(map(str, function.takes))
+    return value_of_call(function.name, function.python, takes, str(function.returns), given)
 
 
 def _aggregate(node: e.Aggregate, context: EvaluationContext) -> object:

@@ -304,7 +304,7 @@ class ReferenceQuery:
     @cached_property
     def last_time(self) -> float:
         """When the data end."""
-        return last_time(self.events)
+        return end_of_data(self.match.complete_until, self.match.clock, self.events)
 
     @cached_property
     def sets(self) -> dict[str, frozenset[ReferenceEvent]]:
@@ -443,6 +443,16 @@ def reach_of_count(
     low = starts[beyond - count - 1] + 1 if beyond > count else EVERYWHERE.low
     high = starts[first + count] - 1 if first + count < len(starts) else EVERYWHERE.high
     return Scope(low, high)
+
+
+def end_of_data(until: Expr | None, clock: Clock, events: Iterable[ReferenceEvent]) -> float:
+    """The last time of the events, or the one that is given, if that is later: data with an event at a time
+    go on until then."""
+    last = last_time(events)
+    if until is None:
+        return last
+    given = nanoseconds(evaluate(until, EvaluationContext({})), clock.unit or "MILLISECOND", clock)
+    return last if given is None else max(last, given)
 
 
 def with_completeness(

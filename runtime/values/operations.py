@@ -15,6 +15,7 @@ from neelc.runtime.kernels.frontier import Frontier, distinct
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Apply,
+    ApplyDeclared,
     ColumnValue,
     Constant,
     EventName,
@@ -40,6 +41,7 @@ from neelc.runtime.values.functions import (
 from neelc.runtime.values.order import equal, less
 from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, negative, quotient, remainder
 from neelc.runtime.values.types import BITS, EPOCH, DecimalOf, ValueType, cast, fit, single, to_integer
+from neelc.runtime.vector_columns import nullable_of_call
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,9 @@ def check(program: PatternProgram) -> None:
     pending = list(conditions(program.steps))
     while pending:
         value = pending.pop()
-        if isinstance(value, Apply):
+        if isinstance(value, ApplyDeclared):
+            pending.extend(value.operands)
+        elif isinstance(value, Apply):
             operation = OPERATIONS.get(value.operation)
             if operation is None or operation.columns is None:
                 raise KeyError(value.operation)
@@ -235,6 +239,9 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
         case Total(name):
             total = lookup(name)
             return total if isinstance(total, NullableArray) else arithmetic.NULL
+        case ApplyDeclared(name, operands, type, takes):
+            columns = [evaluate(operand, lookup, events) for operand in operands]
+            return nullable_of_call(name, events.functions[name], takes, str(type).upper(), columns)
         case Apply(operation, operands, type):
             arguments = [evaluate(operand, lookup, events) for operand in operands]
             compute = OPERATIONS[operation].columns

@@ -15,7 +15,7 @@ from neelc import syntax as parse
 from neelc.errors import NeelError
 from neelc.ir.node import Node, map_children
 from neelc.ir.program import Program
-from neelc.ir.script import CreateQuery, FromQuery, FromStream, Script, Select, Statement
+from neelc.ir.script import CombinedSelect, CreateQuery, FromQuery, FromStream, Script, Select, Statement
 from neelc.program import bind
 from neelc.runtime.reference import Tables
 from neelc.source import Source
@@ -82,7 +82,7 @@ def with_queries_named(node: Node, numbers: Iterator[int], before: list[Statemen
     if not isinstance(changed, FromQuery):
         return changed
     name = f"named_{next(numbers)}"
-    assert isinstance(changed.query, Select)
+    assert isinstance(changed.query, Select | CombinedSelect)
     before.append(CreateQuery(name, changed.query))
     return FromStream(changed.alias, changed.window, changed.matcher, changed.matcher_alias, name=name)
 
@@ -113,7 +113,7 @@ def script(random: Random) -> str:
     return f"{select(random, 2)};"
 
 
-KINDS = ("filter", "aggregate", "aggregate", "correlate", "distinct")
+KINDS = ("filter", "aggregate", "aggregate", "correlate", "distinct", "combine")
 
 
 def select(
@@ -121,10 +121,14 @@ def select(
 ) -> str:
     """A SELECT whose result has the columns k, x and y."""
     kind = random.choice(kinds)
+    if kind == "combine":
+        return combination(random, depth, names)
     if kind == "correlate":
         return correlation(random, depth, names)
     source = f"{item(random, depth, names)} AS s"
     where = f" WHERE {condition(random, 's')}" if random.random() < 0.5 else ""
+    if kind == "plain":
+        return f"SELECT s.k AS k, 1 AS x, 0.5D AS y FROM {source}{where}"
     if kind == "filter":
         return f"SELECT s.k AS k, s.x + 1 AS x, s.y AS y FROM {source}{where}"
     if kind == "distinct":
@@ -137,6 +141,18 @@ def select(
     more = having if keyed and random.random() < 0.4 else ""
     y = items if other != "count" else items.replace(f"{other}(s.y)", "CAST(count(s.y) AS DOUBLE)")
     return f"SELECT {y} FROM {source}{where}{group}{more}"
+
+
+def combination(random: Random, depth: int, names: tuple[str, ...]) -> str:
+    """Two SELECTs or three; often of the same stream, so that they have payloads in common."""
+    sides = [
+        select(random, depth - 1, names, ("plain", "plain", "filter", "aggregate"))
+        for _ in range(random.choice((2, 2, 3)))
+    ]
+    operators = [random.choice(("UNION ALL", "UNION ALL", "UNION", "EXCEPT")) for _ in sides[1:]]
+    if len(sides) == 3 and random.random() < 0.4:
+        return f"{sides[0]} {operators[0]} ({sides[1]} {operators[1]} {sides[2]})"
+    return " ".join([sides[0], *(f"{one} {side}" for one, side in zip(operators, sides[1:], strict=True))])
 
 
 def narrowed(random: Random) -> str:

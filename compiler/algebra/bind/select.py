@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
+from neelc.algebra.bind.combined import combined_columns, combined_operator
 from neelc.algebra.bind.inputs import merged_streams
 from neelc.algebra.bind.sequential import bind_sequential, with_previous
 from neelc.catalog.catalog import Catalog, joined, report_refusal
@@ -31,6 +32,7 @@ from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Column, OutputColumn, Stream
 from neelc.ir.row_patterns import MatchSequential, Output
 from neelc.ir.script import (
+    CombinedSelect,
     FromAgent,
     FromItem,
     FromMatchmaker,
@@ -565,10 +567,12 @@ def _whole(item: BoundFromItem) -> a.Operator:
     return a.Projection(item.operator, written(item.relation.name), outputs)
 
 
-def bind_select(query: SelectStatement, catalog: Catalog, findings: Findings) -> a.Algebra | None:
+def bind_select(
+    query: SelectStatement | CombinedSelect, catalog: Catalog, findings: Findings
+) -> a.Algebra | None:
     """The query as a network; None if something in it has been reported."""
     before = len(findings.diagnostics)
-    bound = _selected(query, "result", catalog, findings)
+    bound = _query(query, "result", catalog, findings)
     if bound.operator is None or bound.clock is None or len(findings.diagnostics) > before:
         return None
     return a.Algebra(bound.operator, bound.clock, span=query.span)
@@ -577,20 +581,34 @@ def bind_select(query: SelectStatement, catalog: Catalog, findings: Findings) ->
 def query_columns(query: ScriptQuery, catalog: Catalog, findings: Findings) -> tuple[Column, ...] | None:
     """The columns of any query, without those of the valid time; None when they cannot be known."""
     match query:
-        case SelectStatement():
-            return _selected(query, "result", catalog, findings).relation.columns
+        case SelectStatement() | CombinedSelect():
+            return _query(query, "result", catalog, findings).relation.columns
         case PatternQuery():
             bound = bind_query(query, catalog, findings)
             return None if bound is None else bound.columns
     return None
 
 
+def _query(query: ScriptQuery, name: str, catalog: Catalog, findings: Findings) -> BoundFromItem:
+    """A SELECT, or several that are combined, as a source of this name."""
+    if isinstance(query, CombinedSelect):
+        sides = [_query(one, name, catalog, findings) for one in (query.left, query.right)]
+        clock, found = joined_clock(sides), [one.operator for one in sides]
+        columns = combined_columns(query, sides[0].relation.columns, sides[1].relation.columns, findings)
+        operators = tuple(one for one in found if one is not None)
+        if columns is None or clock is None or len(operators) < len(found):
+            return BoundFromItem(ColumnSource(name, columns), None, clock)
+        combined = combined_operator(query, written(name), columns, operators)
+        return BoundFromItem(ColumnSource(name, columns), combined, clock)
+    assert isinstance(query, SelectStatement)
+    return _selected(query, name, catalog, findings)
+
+
 def _selected(query: SelectStatement, name: str, catalog: Catalog, findings: Findings) -> BoundFromItem:
     """The query as a source of this name."""
 
     def subquery(inner: ScriptQuery, alias: str) -> BoundFromItem:
-        assert isinstance(inner, SelectStatement)
-        return _selected(inner, alias, catalog, findings)
+        return _query(inner, alias, catalog, findings)
 
     items = bind_sources(query.sources, catalog, findings, subquery)
     check_relations(query.sources, items, findings)

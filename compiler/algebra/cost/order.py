@@ -125,6 +125,7 @@ PRICED: dict[type[a.Operator], str] = {
     a.Aggregator: "aggregators",
     a.Projection: "projections",
     a.Coalesced: "canonical intervals",
+    a.Merger: "mergers",
     a.PatternMatcher: "pattern matchers",
     a.Agent: "agents",
 }

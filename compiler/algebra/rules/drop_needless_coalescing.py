@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from neelc.algebra.rules.rule import NetworkStep
-from neelc.ir.algebra import Aggregator, Coalesced, Correlator, Filter, Operator, Projection, is_pointwise
+from neelc.ir.algebra import (
+    Aggregator,
+    Coalesced,
+    Correlator,
+    Filter,
+    Merger,
+    Operator,
+    Projection,
+    is_pointwise,
+)
 from neelc.ir.node import Node, map_children
 
 
 def drop_needless_coalescing(root: Operator, is_read: bool = False) -> Operator | None:
     """An operator that needs only snapshots does not depend on how valid times are cut into events.
 
-    So do a result that nothing reads as events, an aggregator, and filters, correlators and projections below
-    one of them.
+    So do a result that nothing reads as events, an aggregator, and filters, correlators, projections and
+    mergers below one of them.
 
     >>> from network_examples import grouped, over, source
     >>> print(drop_needless_coalescing(over(Coalesced(grouped("max(s.y)", "s.x")), "g.value > 1")))
@@ -48,7 +57,7 @@ def _stripped(operator: Operator, needs_events: bool) -> Operator:
             return input
         return operator if input is operator.input else Coalesced(input, span=operator.span)
     match operator:
-        case Filter() | Correlator() | Projection():
+        case Filter() | Correlator() | Projection() | Merger():
             below = needs_events and not is_pointwise(operator)
         case Aggregator():
             below = False

@@ -173,6 +173,7 @@ class LocalRun:
         """What a kernel finds: of many rows with keys, in several processes. Users' functions stay here."""
         task = KernelTask(step, self.settings)
         can_be_split = self.engine.processes > 1 and step.keys and not step.functions
+        can_be_split = can_be_split and not any(call.declared for call in self.program.calls)
         if can_be_split and is_worth_splitting(self.tables.values()):
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}

@@ -12,6 +12,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from neelc.catalog.readers.text import TypeMismatch, from_text
+from neelc.ir.expressions import DeclaredFunction
 from neelc.ir.names import bare
 from neelc.ir.types import (
     BIGINT,
@@ -44,6 +45,7 @@ from neelc.runtime.values.scalars import FAILURES, binary, half_up
 from neelc.runtime.values.statistics import STATISTICS
 from neelc.runtime.values.times import Months, day_interval
 from neelc.runtime.values.types import ValueType, fit
+from neelc.runtime.vector_columns import column_of_call
 from neelc.scalar.duckdb.pieces import EvaluatedCall, duck_type
 from neelc.scalar.duckdb.variants import JSON_OF
 from neelc.scalar.type_of import value_type
@@ -74,6 +76,8 @@ def _function(
 ) -> Callable[..., pa.Array]:
     import pyarrow as pa
 
+    if call.declared is not None:
+        return _with_places(_declared(call.declared), len(call.operands))
     fixed = dict(call.constants)
     given = iter(range(len(call.operands)))
     operands: list[Value] = [
@@ -101,12 +105,26 @@ def _function(
             found = (compute(row) for row in zip(*columns, strict=True))
             return pa.array([None if one is None else write(one) for one in found], type)
 
-    # DuckDB asks how many arguments there are.
-    places = [
-        inspect.Parameter(f"x{place}", inspect.Parameter.POSITIONAL_ONLY) for place in range(len(readers))
-    ]
+    return _with_places(function, len(readers))
+
+
+def _with_places(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """DuckDB asks how many arguments there are."""
+    places = [inspect.Parameter(f"x{place}", inspect.Parameter.POSITIONAL_ONLY) for place in range(count)]
     function.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]
     return function
+
+
+def _declared(function: DeclaredFunction) -> Callable[..., Any]:
+    """A function of users, of whole arrays."""
+    takes, python = tuple(map(str, function.takes)), function.python
+    assert python is not None, "spelled with Python code only"
+
+    def call(*arrays: Any) -> Any:
+        solid = [one.combine_chunks() if hasattr(one, "combine_chunks") else one for one in arrays]
+        return column_of_call(function.name, python, takes, str(function.returns), solid)
+
+    return call
 
 
 # Operations that Spark's texts need and the language does not have.

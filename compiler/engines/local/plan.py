@@ -42,6 +42,7 @@ from neelc.engines.spark.relations import (
     Where,
     functions_of,
 )
+from neelc.ir.expressions import DeclaredFunction
 from neelc.ir.types import DataType
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowOrder, RowProgram
@@ -71,7 +72,7 @@ def local_program(
 ) -> LocalProgram:
     """What runs for a plan over streams with these columns; raises `UnspelledOperation`. `calls` are the
     functions that the queries of the streams need."""
-    writer = _ProgramWriter(streams, dict(calls or {}))
+    writer = _ProgramWriter(streams, dict(calls or {}), relations.declared)
     for let in in_exact_order(relations.lets):
         writer.add(let)
     texts = [*map(_text, writer.steps), *writer.observed.values()]
@@ -152,7 +153,13 @@ def _exact_order(program: AnyProgram) -> tuple[AnyProgram, str] | None:
 class _ProgramWriter:
     """The steps so far, and the columns of each relation."""
 
-    def __init__(self, streams: Mapping[str, Types], calls: dict[str, EvaluatedCall]) -> None:
+    def __init__(
+        self,
+        streams: Mapping[str, Types],
+        calls: dict[str, EvaluatedCall],
+        declared: Sequence[DeclaredFunction] = (),
+    ) -> None:
+        self.declared = {one.spelled.lower(): one for one in declared}
         self.streams = streams
         self.calls = calls
         self.steps: list[LocalStep] = []
@@ -324,7 +331,7 @@ class _ProgramWriter:
         return f"SELECT {columns} FROM {sides} ON {on}", types
 
     def _scope(self, columns: Columns) -> NameScope:
-        return NameScope(columns, calls=self.calls)
+        return NameScope(columns, calls=self.calls, declared=self.declared)
 
     def _items(self, items: Items, scope: NameScope) -> tuple[str, Types]:
         if not items:  # rows without columns, of which there is a number

@@ -53,9 +53,9 @@ from neelc.engines.streaming.pattern import declared_watermark, stream_relations
 from neelc.engines.streaming.rules import counted_apart, rule_stream_relations
 from neelc.ir.algebra import Agent, Algebra
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.expressions import Aggregate, Attribute, Expr, Function, Variable
+from neelc.ir.expressions import Aggregate, Attribute, Call, DeclaredFunction, Expr, Function, Variable
 from neelc.ir.names import bare, quote
-from neelc.ir.node import walk
+from neelc.ir.node import Node, walk
 from neelc.ir.program import (
     ROW,
     Clock,
@@ -141,7 +141,10 @@ def write_script(
         for one in queries:
             writer.add(one, is_last=one is queries[-1])
     last = queries[-1].named.query
-    relations = Relations(tuple(writer.lets if streaming else without_repetitions(writer.lets)))
+    relations = Relations(
+        tuple(writer.lets if streaming else without_repetitions(writer.lets)),
+        _declared(one.named for one in queries),
+    )
     return CompiledScript(
         relations,
         str(last) if isinstance(last, Algebra) else last.title,
@@ -200,6 +203,7 @@ def _rules_script(
     strategies += [(rule.name or "", "algebra") for rule in matched]
     strategies += [(one.named.name or "", name) for one in alone for name in _strategies(one.plan)]
     named = [*(one.named for one in (*read, *alone)), *rules, *matched]
+    relations = replace(relations, declared=_declared(named))
     return CompiledScript(
         relations,
         f"{len(rules) + len(matched) + len(alone)} rules",
@@ -281,10 +285,23 @@ def _strategies(plan: QueryPlan) -> tuple[str, ...]:
 def _functions(queries: Iterable[NamedQuery]) -> Iterator[tuple[str, Function]]:
     """The functions of users that the queries call, by name."""
     for query in (named.query for named in queries):
-        roots = (query.pattern, *query.outputs) if isinstance(query, Match) else (query,)
-        for node in (node for root in roots for node in walk(root)):
+        for node in (node for root in _roots(query) for node in walk(root)):
             if isinstance(node, Agent | Aggregate) and node.function is not None:
                 yield node.name, node.function
+            if isinstance(node, Call) and node.declared is not None and node.declared.python is not None:
+                yield node.declared.name, node.declared.python
+
+
+def _declared(queries: Iterable[NamedQuery]) -> tuple[DeclaredFunction, ...]:
+    """The declared functions that the queries call."""
+    nodes = (node for named in queries for root in _roots(named.query) for node in walk(root))
+    calls = (node.declared for node in nodes if isinstance(node, Call) and node.declared is not None)
+    return tuple(dict.fromkeys(calls))
+
+
+def _roots(query: Node) -> tuple[Node, ...]:
+    """What a query calls functions in."""
+    return (query.pattern, *query.outputs) if isinstance(query, Match) else (query,)
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """WHEN COMPLETE: what a query asks about the end of its data, as columns of the streams that it reads.
 
 The last time is one row, an aggregate over all events of the FROM streams: so these are read twice, once for
-their times alone.
+their times alone. A time that is given counts if it is later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from neelc.ir.expressions import Literal
 from neelc.ir.patterns import Window
 from neelc.ir.program import CompleteColumn, Match
 from neelc.ir.types import LENGTHS
+from neelc.scalar.spark.expressions import as_number, sql
 from neelc.scalar.spark.trees import identifier
+from neelc.scalar.type_of import type_of
 
 LAST = "last"
 """The column with the last time of a stream."""
@@ -66,7 +68,13 @@ def _last_starts(
     if len(names) > 1:
         names.append(free("lasts", taken))
         yield Let(names[-1], Union(tuple(names[:-1])), "The last times together.")
-    items = tuple((_less(f"max({LAST})", width(one.within, unit)), _limit(one)) for one in columns)
+    last = f"max({LAST})"
+    if (until := columns[0].until) is not None:
+        given = as_number(
+            sql(until, lambda _: None), type_of(until), query.clock.unit or "", unit, query.clock
+        )
+        last = f"greatest({last}, {given})"
+    items = tuple((_less(last, width(one.within, unit)), _limit(one)) for one in columns)
     comment = "The last time at which a match can start and be complete."
     yield Let(free("last_start", taken), AggregateRows(names[-1], (), items), comment)
 

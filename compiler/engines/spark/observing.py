@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from neelc.engines.spark.compiled import CompiledScript
-from neelc.engines.spark.relations import Items, Kernel, Let, Observed, Relations, SelectColumns
+from neelc.engines.spark.relations import Items, Kernel, Let, Observed, SelectColumns
 from neelc.engines.spark.scans import StreamColumns, StreamRelations
 from neelc.ir.program import Member, Stream
 from neelc.ir.types import BIGINT
@@ -53,7 +53,7 @@ def _items(asked: StreamQuestions) -> Iterator[tuple[str, str]]:
     on = StreamColumns(stream, StreamRelations({}, {}))
     yield _counted(is_event), "events"
     if is_event:
-        time = _time(stream)
+        time = _time(stream, stream.start)
         if stream.latest or stream.end:
             time = f"IF({is_event}, {time}, NULL)"
         yield f"min({time})", "least"
@@ -76,18 +76,32 @@ def _counted(*tests: str | None) -> str:
 
 
 def _is_event(stream: Stream) -> str | None:
-    """The condition that a row is an event: it has a time, and ends no earlier than it starts."""
+    """The condition that a row is an event: it has a time, and ends no earlier than it starts; of an imprecise
+    time it knows how likely each is, or nothing."""
     if stream.is_relation:
         return None
     start, last = identifier(stream.start), stream.latest or stream.end
-    lasts = "" if last is None else f" AND {start} <= {identifier(last)}"
-    return f"{start} IS NOT NULL{lasts}"
+    tests = [f"{start} IS NOT NULL", *(() if last is None else (f"{start} <= {identifier(last)}",))]
+    return " AND ".join([*tests, *_is_distribution(stream)])
 
 
-def _time(stream: Stream) -> str:
-    kind = next((column.type for column in stream.columns if column.name == stream.start), BIGINT)
+def _is_distribution(stream: Stream) -> Iterator[str]:
+    """The conditions that what a row says of its times is a distribution of them."""
+    if stream.shape_column is not None:
+        shape = identifier(stream.shape_column)
+        yield f"({shape} IS NULL OR upper({shape}) IN ('UNIFORM', 'TRIANGULAR'))"
+    if stream.weights is not None and stream.latest is not None:
+        weights = identifier(stream.weights)
+        count = f"{_time(stream, stream.latest)} - {_time(stream, stream.start)} + 1"
+        numbers = f"size(array_compact({weights})) = size({weights}) AND array_min({weights}) >= 0"
+        some = f"array_max({weights}) > 0 AND array_max({weights}) < double('Infinity')"
+        yield f"({weights} IS NULL OR (size({weights}) = {count} AND {numbers} AND {some}))"
+
+
+def _time(stream: Stream, name: str) -> str:
+    kind = next((column.type for column in stream.columns if column.name == name), BIGINT)
     unit = time_unit(stream)
-    return as_number(identifier(stream.start), kind, unit, unit)
+    return as_number(identifier(name), kind, unit, unit)
 
 
 def _is_type(on: StreamColumns, value: str | None) -> str | None:
@@ -152,7 +166,7 @@ def observed_script(
         if number < len(compiled.results) and let.name == compiled.results[number][1]:
             lets.append(Let(let.name, Observed(let.name, rows_key(number), (("count(*)", "rows"),))))
             number += 1
-    return replace(compiled, relations=Relations(tuple(lets)))
+    return replace(compiled, relations=replace(compiled.relations, lets=tuple(lets)))
 
 
 def _measured(let: Let, number: int, roles: int) -> Iterator[Let]:

@@ -156,6 +156,7 @@ STREAMED = (
 )
 """What the source of a query over streams uses."""
 
+DECLARING = ("neelc.runtime.vector_columns", "declare_functions")
 AGGREGATING = ("neelc.runtime.user_calls", "aggregated")
 
 GIVEN_AGENTS = """
@@ -181,8 +182,10 @@ def python_source(relations: Relations, title: str) -> str:
         others += [(STREAMING, name) for name in STREAMED]
     if any(isinstance(let.relation, WatermarkCheck) for let in relations.lets):
         others.append((STREAMING, "watermarked"))
+    if relations.in_python:
+        others.append(DECLARING)
     runtime = _imports([one.program for _, one in kernels], others)
-    body = "\n".join(_statement(let) for let in relations.lets)
+    body = "\n".join((*_declarations(relations), *(_statement(let) for let in relations.lets)))
     functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+", body) else ""
     programs = "".join(_constants(name, one) for name, one in kernels)
     names, agents = relations.functions, relations.agents
@@ -206,6 +209,17 @@ def python_source(relations: Relations, title: str) -> str:
     signature = _signature([*PARAMETERS, *own, *([OBSERVATIONS] if observed else [])])
     last = relations.lets[-1].name
     return f"{header}{programs}\n{signature}\n{textwrap.indent(body, '    ')}\n    return {last}\n"
+
+
+def _declarations(relations: Relations) -> Iterator[str]:
+    """The functions of users, for the session."""
+    calls = [
+        f"({_string(one.name)}, {_string(one.spelled)}, {tuple(map(str, one.takes))!r}, "
+        f"{_string(str(one.returns))})"
+        for one in relations.in_python
+    ]
+    if calls:
+        yield _block("declare_functions(", ["spark", "F.arrow_udf", f"[{', '.join(calls)}]", "aggregates"])
 
 
 def _signature(parameters: list[str]) -> str:

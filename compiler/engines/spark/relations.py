@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from neelc.ir.expressions import DeclaredFunction
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
@@ -21,6 +22,7 @@ from neelc.runtime.program import (
     StreamedGroups,
     StreamedImprecise,
     StreamedPattern,
+    declared_calls,
     registered_folds,
 )
 
@@ -289,10 +291,17 @@ class Relations:
     """A plan: the last relation is the result."""
 
     lets: tuple[Let, ...]
+    declared: tuple[DeclaredFunction, ...] = ()
+    """The functions that its texts may call."""
+
+    @property
+    def in_python(self) -> tuple[DeclaredFunction, ...]:
+        """Those of them that have Python code."""
+        return tuple(one for one in self.declared if one.python is not None)
 
     @property
     def is_relational(self) -> bool:
-        return not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
+        return not self.in_python and not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
 
     @property
     def state_identity(self) -> tuple[tuple[str, str], ...]:
@@ -314,7 +323,7 @@ class Relations:
     @property
     def functions(self) -> tuple[str, ...]:
         """The names of users' functions that it calls."""
-        functions: list[str] = []
+        functions = [one.name for one in self.in_python]
         for relation in (let.relation for let in self.lets):
             match relation:
                 case Kernel(program=program):
@@ -332,7 +341,8 @@ def functions_of(program: AnyProgram) -> list[str]:
         return [name for one in program.programs for name in functions_of(one)]
     if not isinstance(program, PatternProgram):
         return []
-    return [fold.function for fold in registered_folds(program.steps)]
+    declared = (call.operation for call in declared_calls(program.steps))
+    return [*(fold.function for fold in registered_folds(program.steps)), *declared]
 
 
 def functions_on_stream(streamed: StreamedProgram) -> list[str]:

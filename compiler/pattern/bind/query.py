@@ -45,7 +45,7 @@ from neelc.pattern.bind.ordering import bind_order
 from neelc.pattern.bind.outputs import Outputs, bind_outputs
 from neelc.pattern.bind.partial import check_partial, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
-from neelc.pattern.bind.windows import bind_confidence, bind_window, check_collapsed, check_strategy
+from neelc.pattern.bind.windows import bind_confidence, bind_end, bind_window, check_collapsed, check_strategy
 
 # What a pattern must obey, whatever its conditions say.
 
@@ -263,7 +263,6 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     confidence = bind_confidence(query.confidence, findings)
     order = bind_order(query, outputs.columns, findings)
     _check_clauses(query, outputs, sources, is_imprecise, findings)
-
     apart = partition or tuple(dict.fromkeys(_same_attributes(bound.where)))
     kept = bind_kept(query, place, apart, sources.own_clock, is_imprecise)
 
@@ -288,6 +287,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
         outputs.aggregated,
         kept=kept,
         complete=query.complete,
+        complete_until=bind_end(query.complete_until, sources.clock, findings),
         order=order,
         span=query.span,
     )

@@ -10,14 +10,17 @@ from fractions import Fraction
 from neelc.catalog.catalog import is_integer
 from neelc.findings import Findings
 from neelc.ir import types
-from neelc.ir.expressions import Expr, Interval, Literal
+from neelc.ir.expressions import Expr, Interval, Literal, Name
+from neelc.ir.node import walk
 from neelc.ir.patterns import KEYWORD_OF, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq, Window
 from neelc.ir.program import Clock
 from neelc.ir.script import Confidence, SelectionStrategy
-from neelc.ir.types import DOUBLE, LENGTHS
+from neelc.ir.types import BIGINT, DOUBLE, LENGTHS, VOID
 from neelc.pattern.bind.scopes import CLOSURE, Scopes
 from neelc.runtime.values.times import Months
 from neelc.scalar.intervals import interval_value
+from neelc.scalar.operators import cast_to, common
+from neelc.scalar.typing import typed
 from neelc.source import Span
 
 
@@ -211,6 +214,28 @@ def check_collapsed(scopes: Scopes, span: Span, findings: Findings) -> None:
         findings.report(
             "NEEL3025", message, span, "leave COLLAPSED out, or repeat single events only: B+ b[]"
         )
+
+
+# WHEN COMPLETE UNTIL: the time that the data go up to.
+
+
+def bind_end(until: Expr | None, clock: Clock, findings: Findings) -> Expr | None:
+    """The time, with its type; None, after a report, if it is none of the streams'."""
+    if until is None:
+        return None
+    span = findings.at(until)
+    if any(isinstance(node, Name) for node in walk(until)):
+        message = "WHEN COMPLETE UNTIL takes a time that is the same for all events"
+        findings.report("NEEL3036", message, span, "for example WHEN COMPLETE UNTIL 120, or UNTIL :end")
+        return None
+    value, kind = typed(until, findings.report)
+    wanted = BIGINT if is_integer(clock.type) else clock.type
+    if kind == VOID or common(kind, wanted, strings=False) != wanted:
+        if not findings.knows(span):  # a parameter without a value
+            message = f"WHEN COMPLETE UNTIL takes a time of the streams, {clock.type}, not {kind}"
+            findings.report("NEEL3036", message, span)
+        return None
+    return cast_to(value, kind, wanted)
 
 
 # WITH CONFIDENCE: a threshold between 0 and 1.

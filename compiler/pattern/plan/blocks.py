@@ -309,9 +309,10 @@ class PlacedVariable:
 
     @property
     def firsts(self) -> tuple[ElementName, ...]:
-        """The first events of the lists in the first iteration: `k[1].b[1]`."""
+        """The first and last events of the lists in the first iteration: `k[1].b[1]`, `k[1].b[last]`."""
         names = () if self.loop is None else self.loop.names
-        return tuple(_first(name, self.variable) for name in names if name.list != self.variable)
+        inner = [name for name in names if name.list != self.variable]
+        return tuple(in_first(name, self.variable, place) for place in (1, -1) for name in inner)
 
     def _elements(self, *places: int) -> Iterator[ElementName]:
         return (name.at(place) for name in self._iteration for place in places)
@@ -325,12 +326,16 @@ class PlacedVariable:
         return (IterationName(self.variable), *own)
 
 
-def _first(name: IterationName, of: ListName) -> ElementName:
-    """The first event of a name in a list that it is inside of."""
+def in_first(name: IterationName, of: ListName, place: int) -> ElementName:
+    """The event of a name in the first iteration of a list; of lists in that, the first one or the last.
+
+    >>> print(in_first(IterationName("k", "a"), "k", -1), in_first(IterationName(IterationName("k", "b")), "k", -1))
+    k[1].a k[1].b[last]
+    """
     if name.list == of:
         return name.at(1)
     assert isinstance(name.list, IterationName), f"{name} is no event of {of}"
-    return ElementName(_first(name.list, of), 1, name.inner)
+    return ElementName(in_first(name.list, of, place), place, name.inner)
 
 
 @dataclass(frozen=True)

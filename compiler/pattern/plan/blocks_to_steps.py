@@ -152,10 +152,10 @@ def _event_of(item: PlacedVariable) -> PlacedVariable:
 
 
 def is_settled(
-    check: Block, closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: Set[ListName]
+    check: Block, closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: Set[EventName]
 ) -> bool:
     """Whether a check of an iteration can be made in it: all it looks for lies between events that are there,
-    and can be no event of a list that is put together later."""
+    and can be no event that is taken later, alone or in a list."""
     bodies = (closure.loop.body for closure in closures if closure.loop is not None)
     items = (one for body in bodies for one in body.items)
     inside = {one.variable for one in items if one.loop is None and implies(check.when, one.when)}
@@ -269,7 +269,7 @@ def repeat_step(
     loop = item.loop
     assert loop is not None, "a closure"
     around = (order.bound(item.when) - {item.variable}) | {*item.earlier}
-    others = (one for one in order.block.items if one.loop and one not in order.taken and one != item)
+    others = (one for one in order.block.items if one not in order.taken and one != item)
     waiting = order.waiting | {one.variable for one in others}
     now = _now((item,), order, around, waiting)
     order.late += now.late
@@ -321,7 +321,7 @@ class IterationBody:
 
 
 def _now(
-    closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: frozenset[ListName]
+    closures: Closures, order: StepOrder, around: frozenset[EventName], waiting: frozenset[EventName]
 ) -> IterationBody:
     """What can be checked in an iteration of the first of some closures, each inside of the one before: of
     the iterations of the last of them, and of those inside of that."""
@@ -434,7 +434,7 @@ def _steps(order: StepOrder) -> list[PlanStep]:
     block = order.block
     order.checks = [(check, _check(order, check)) for check in block.checks]
     add_ready_steps(order)
-    for place, item in enumerate(_in_order(_first_of(block.items, order.first), order.postpones)):
+    for place, item in enumerate(_in_order(_first_of(block.items, order.first), order)):
         if item in order.taken:
             continue  # shared, and taken before the choice
         if block.must_exist is None and order.shares:
@@ -476,7 +476,7 @@ def _first_of(items: list[PlacedVariable], first: tuple[EventName, ...]) -> list
     return [items[place] for place in sorted(range(len(items)), key=rank)]
 
 
-def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariable]:
+def _in_order(items: list[PlacedVariable], order: StepOrder) -> list[PlacedVariable]:
     """The order of the text, but a part that must lie around other events comes after them: their bounds do
     not name it. Lists come last (SASE++'s postponing): none is built for a match that cannot be completed.
     Where an element decides which one is next, there are few lists, and the last element can decide what
@@ -487,7 +487,7 @@ def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariab
     for place, names in enumerate(waits_for):
         for name in names:
             waiting.setdefault(name, []).append(place)
-    free = [_rank(items, place, postpones) for place, names in enumerate(waits_for) if not names]
+    free = [_rank(items, place, order) for place, names in enumerate(waits_for) if not names]
     heapify(free)
     ordered = list[PlacedVariable]()
     while free:
@@ -497,20 +497,25 @@ def _in_order(items: list[PlacedVariable], postpones: bool) -> list[PlacedVariab
         for place in waiting.get(item.variable, ()) if not left[item.variable] else ():
             waits_for[place].remove(item.variable)
             if not waits_for[place]:
-                heappush(free, _rank(items, place, postpones))
+                heappush(free, _rank(items, place, order))
     assert len(ordered) == len(items), "windows are nested, so there is an order"
     return ordered
 
 
-def _rank(items: list[PlacedVariable], place: int, postpones: bool) -> tuple[bool, int]:
-    return postpones and _is_postponed(items[place], items), place
+def _rank(items: list[PlacedVariable], place: int, order: StepOrder) -> tuple[bool, int]:
+    return order.postpones and _is_postponed(items[place], items, order), place
 
 
-def _is_postponed(item: PlacedVariable, items: list[PlacedVariable]) -> bool:
-    """Whether a list comes last: not a chain, unless another list that comes last lies before it."""
+def _is_postponed(item: PlacedVariable, items: list[PlacedVariable], order: StepOrder) -> bool:
+    """Whether a list comes last: not a chain, unless another list that comes last lies before it, or an event
+    of another part could lie between two of its elements, where it does no harm."""
     if item.loop is None or not any(check.reach == GapReach.EACH for check in item.loop.body.checks):
         return item.loop is not None
-    return any(_is_postponed(one, items) for one in items if one.variable in item.after)
+    sought = [one for check in item.loop.body.checks for one in check.all_items()]
+    others = [one for one in items if one.loop is None]
+    if any(_can_be_in(one, other.variable, order) for one in sought for other in others):
+        return True
+    return any(_is_postponed(one, items, order) for one in items if one.variable in item.after)
 
 
 def _looked_at(item: PlacedVariable) -> Iterator[EventName]:

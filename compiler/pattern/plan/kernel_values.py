@@ -47,6 +47,7 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FOLDS,
     Apply,
+    ApplyDeclared,
     ColumnValue,
     Constant,
     ElementName,
@@ -222,7 +223,7 @@ class KernelValues:
                 return ColumnValue(*self._named(event, node))
             case e.Attribute() | e.EventTime() | e.WholeEvent():
                 raise NotInKernel(str(node))
-            case e.Call(function=function) if function is not None:
+            case e.Call(function=function, declared=declared) if function is not None or declared is not None:
                 raise NotInKernel(str(node))
         return None
 
@@ -331,6 +332,8 @@ class KernelValues:
                 return self.value(operand)
             case e.Cast(operand, to) if to in NUMBERS and type_of(operand) in NUMBERS:
                 return Apply("cast", (self.value(operand),), NUMBERS[to])
+            case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
+                return self._declared(function, arguments)
             case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
                 return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
             case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
@@ -338,6 +341,14 @@ class KernelValues:
                 last = Constant(None) if otherwise is None else self.value(otherwise)
                 return Apply("case", (*self._all(parts), last), NUMBERS.get(kind, "boolean"))
         raise NotInKernel(str(node))
+
+    def _declared(self, function: e.DeclaredFunction, arguments: tuple[e.Expr, ...]) -> Value:
+        """A function of users over several events: of whole columns of numbers and truth values."""
+        types = (*function.takes, function.returns)
+        if function.python is None or not all(type in (*NUMBERS, BOOLEAN) for type in types):
+            raise NotInKernel(function.name)
+        kind = NUMBERS.get(function.returns, "boolean")
+        return ApplyDeclared(function.name, self._all(arguments), kind, tuple(map(str, function.takes)))
 
     def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
         return tuple(self.value(operand) for operand in operands)

@@ -220,7 +220,7 @@ class StepOrder:
     `chosen` are the marks of choices that are made. `shares`: what branches have in common is taken first.
     `postpones`: lists are put together last. Variables that come `first` are taken first. `iterating` are
     the lists whose `b[i]` is one event here; `late` are conditions and checks of their iterations that wait
-    until the lists are complete; `waiting` are lists of the blocks around it that are put together later.
+    until the lists are complete; `waiting` are variables of the blocks around it that are bound later.
     `added` are the ids of the conditions and checks that are steps already."""
 
     block: Block
@@ -231,7 +231,7 @@ class StepOrder:
     shares: bool = True
     postpones: bool = True
     iterating: frozenset[ListName] = frozenset()
-    waiting: frozenset[ListName] = frozenset()
+    waiting: frozenset[EventName] = frozenset()
     first: tuple[EventName, ...] = ()
     steps: list[PlanStep] = field(default_factory=list)
     added: set[int] = field(default_factory=set)

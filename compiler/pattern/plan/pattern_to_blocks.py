@@ -29,6 +29,7 @@ from neelc.pattern.plan.blocks import (
     event_names,
     exclude_each_other,
     implies,
+    in_first,
     lag,
     ranges,
     renamed,
@@ -177,7 +178,7 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
     place(walk, part.part, replace(inside, windows=windows))
     for gap in part.gaps:
         below = replace(at, block=block, naming=inside.naming, scope=scope)
-        _place_gap(walk, gap, variable, inside.targets(part.part), below, place)
+        _place_gap(walk, gap, part, inside.targets(part.part), below, place)
     if at.block_of([variable]) is not at.hidden:
         _move_to_hidden(variable, block, at)
     if may_be_empty(part.part):
@@ -194,16 +195,18 @@ def place_repeat(walk: PatternWalk, part: p.Repeat, at: PartPlacement, place: Pl
 def _place_gap(
     walk: PatternWalk,
     gap: p.ClosureGap,
-    of: ListName,
+    closure: p.Repeat,
     names: tuple[EventName, ...],
     at: PartPlacement,
     place: PlacePart,
 ) -> None:
-    """Add what the closure `of` must lack as a check of its iterations, which bind `names`. Whatever lies up
-    to the last element lies up to some element, so that each iteration can look for it."""
+    """Add what a closure must lack as a check of its iterations, which bind `names`. Whatever lies up to the
+    last element lies up to some element, so that each iteration can look for it."""
+    of = at.name(closure.variable)
+    events = (in_first(name, of, -1) for name in _names_of_events(closure, of))
     after = {
         p.GapReach.EACH: (ElementName(of, -1),),
-        p.GapReach.WITHOUT: (ElementName(of, 1),),
+        p.GapReach.WITHOUT: tuple(dict.fromkeys((ElementName(of, 1), *events))),
     }.get(gap.reach, ())
     before: tuple[EventName, ...] = (*names, ElementName(of, 1)) if gap.reach == p.GapReach.FIRST else names
     check = Block(must_exist=False, when=at.when, part=f"!{as_written(gap.part)}", reach=gap.reach)

@@ -70,13 +70,17 @@ def when_complete_to_condition(query: Match) -> Match | RefusalReason | None:
         return RefusalReason(problem.reason, problem.part)
     assert isinstance(whole, p.And)
     columns = tuple(Column(name, BOOLEAN, "") for name in completing.asked)
-    derived = tuple(CompleteColumn(name, one, query.streams) for name, one in completing.asked.items())
+    until = query.complete_until
+    asked = completing.asked.items()
+    derived = tuple(CompleteColumn(name, one, query.streams, until) for name, one in asked)
     streams = tuple(
         replace(one, columns=(*one.columns, *columns), derived=(*one.derived, *derived))
         for one in query.streams
     )
     types = tuple(replace(known, columns=(*known.columns, *columns)) for known in query.types)
-    return replace(query, pattern=whole.parts[0], streams=streams, types=types, complete=False)
+    return replace(
+        query, pattern=whole.parts[0], streams=streams, types=types, complete=False, complete_until=None
+    )
 
 
 class NoCondition(Exception):

@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from neelc.ir.expressions import DeclaredFunction
 from neelc.ir.types import DataType
-from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope
+from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope, UnspelledOperation
 
 
 def evaluated(
@@ -24,3 +25,20 @@ def evaluated(
     name = f"neelc_{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
     scope.calls.setdefault(name, replace(wanted, name=name))
     return DuckText(f"{name}({', '.join(piece.text for piece in operands)})", type)
+
+
+_NUMBERED: dict[object, int] = {}
+
+
+def declared_call(function: DeclaredFunction, operands: Sequence[DuckText], scope: NameScope) -> DuckText:
+    """A call of a function of users. One of another script may have its name, but not its number."""
+    if function.python is None:
+        raise UnspelledOperation(
+            f"the function {function.name}, which is declared without Python code: give it with "
+            f"neelc.function({function.name!r}, ..., python=...)"
+        )
+    number = _NUMBERED.setdefault(function, len(_NUMBERED))
+    name = f"neelc_function_{number}"
+    wanted = EvaluatedCall(name, function.name, function.takes, function.returns, declared=function)
+    scope.calls.setdefault(name, wanted)
+    return DuckText(f"{name}({', '.join(piece.text for piece in operands)})", function.returns)

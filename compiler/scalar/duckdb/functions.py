@@ -32,7 +32,7 @@ from neelc.ir.types import (
 )
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, text
-from neelc.scalar.duckdb.evaluated import evaluated
+from neelc.scalar.duckdb.evaluated import declared_call, evaluated
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, unused
 from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
@@ -58,6 +58,10 @@ INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 
 def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> DuckText:
     """A call of a function."""
+    if name in scope.declared:
+        function = scope.declared[name]
+        casts = [cast_to(one, type, scope) for one, type in zip(pieces, function.takes, strict=True)]
+        return declared_call(function, casts, scope)
     other = OTHERS.get(name)
     if other is not None:
         return other(list(pieces), scope)

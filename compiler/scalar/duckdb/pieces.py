@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from neelc.ir.expressions import DeclaredFunction
 from neelc.ir.names import bare
 from neelc.ir.types import (
     BIGINT,
@@ -179,6 +180,8 @@ class EvaluatedCall:
     operands: tuple[DataType, ...]
     type: DataType
     constants: tuple[tuple[int, Any], ...] = ()
+    declared: DeclaredFunction | None = None
+    """A function of users, in place of an operation."""
 
 
 Columns = Mapping[str, Mapping[str, DataType]]
@@ -201,6 +204,8 @@ class NameScope:
     queries: Callable[[Any, NameScope], tuple[str, Mapping[str, DataType]]] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     zone: str = ""
+    declared: Mapping[str, DeclaredFunction] = field(default_factory=dict)
+    """Functions of users, by the names that Spark calls them by, in small letters."""
 
     def binding(self, variables: Mapping[str, DataType]) -> NameScope:
         """Inside of a lambda."""

@@ -342,6 +342,8 @@ class _Writer:
                 return arithmetic(op, one, other, type_of(node))
             case e.Cast(operand, target, implicit=implicit):
                 return cast(self.operand(operand), target, implicit)
+            case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):
+                return self.declared(declared, arguments)
             case e.Call(name, arguments, type=type):
                 return function(name, tuple(map(self.operand, arguments)), type or VOID)
             case e.Aggregate(name, argument, distinct=distinct):
@@ -353,6 +355,14 @@ class _Writer:
             case e.Case(subject, whens, otherwise):
                 return self.case(subject, whens, otherwise)
         return self.condition(node)
+
+    def declared(self, function: e.DeclaredFunction, arguments: tuple[e.Expr, ...]) -> Sql:
+        """A function of the session. NULL of NULL: the Python code sees to that itself."""
+        made = call(function.spelled, *map(self.sql, arguments))
+        if function.python is not None or not arguments:
+            return made
+        there = syntax.junction(exp.And, [syntax.is_not_null(self.sql(one)) for one in arguments])
+        return syntax.when((there, made))
 
     def item(self, base: e.Expr, index: e.Expr) -> Sql:
         """An array's element, counted from 0, or a map's value."""

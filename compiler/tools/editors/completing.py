@@ -11,7 +11,7 @@ from neelc.ir.names import written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column
-from neelc.ir.script import CreateStream, PatternQuery, Select, SelectionStrategy
+from neelc.ir.script import CombinedSelect, CreateStream, PatternQuery, Select, SelectionStrategy
 from neelc.rows.bind.expressions import FORMS
 from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
@@ -168,7 +168,7 @@ def own_columns(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[Completi
         if isinstance(statement, CreateStream) and statement.span and statement.span.start == spot.start:
             yield from columns(Column(column.name, column.type) for column in statement.columns)
             return
-    if isinstance(spot.query, Select):  # CREATE QUERY ... TIMESTAMP BY
+    if isinstance(spot.query, Select | CombinedSelect):  # CREATE QUERY ... TIMESTAMP BY
         silent = Findings(spot.document.source)
         yield from columns(query_columns(spot.query, spot.catalog, silent) or ())
         return
@@ -227,7 +227,7 @@ OFFERS: dict[str, Offers] = {
 # Clauses that can be understood without what stands before them.
 _CLAUSES = {
     "PATTERN": tuple("FROM WHERE PARTITION WITHIN USING ONE AFTER SUPPRESS WITH RETURN".split()),
-    "SELECT": ("MATCH_RECOGNIZE", "WHERE", "GROUP", "HAVING", "ORDER"),
+    "SELECT": ("MATCH_RECOGNIZE", "WHERE", "GROUP", "HAVING", "ORDER", "UNION", "EXCEPT"),
 }
 _BEGINNINGS = {"PATTERN": "PATTERN x ", "SELECT": "SELECT x FROM x "}
 

@@ -176,6 +176,7 @@ EMPTY       `SHOW EMPTY MATCHES`, `OMIT EMPTY MATCHES`: rows for matches without
 END         `END BY te`: the column that holds the end of an event; the end of CASE
 ESCAPE      the character that takes the meaning from % and _ in LIKE
 EVENTS      `WITHIN 50 EVENTS`: a window that counts events; in WITH STATS, how many there are
+EXCEPT      `SELECT ... EXCEPT SELECT ...`: at every instant what the first has, and not the second
 EXISTS      `EXISTS x : pattern`: the matches of the pattern with `x` dropped, each once
 FALSE       the condition does not hold
 FILTER      `sum(A.x) FILTER (WHERE A.y > 0)`, in MATCH_RECOGNIZE: only rows that meet a condition
@@ -251,6 +252,7 @@ TO          `RANGE x 1 TO 9`; `SKIP TO NEXT EVENT`, `SKIP TO LAST b`; `INTERVAL 
 TRUE        the condition holds
 TRY_CAST    as CAST
 TYPE        `TYPE BY column`: the column that holds the types of events; `CREATE TYPE name AS (A, B)`: a union
+UNION       `SELECT ... UNION ALL SELECT ...`: the events of both; without ALL, equal ones once
 UNIT        the unit of timestamps that are integers: `UNIT MILLISECONDS`
 UNKNOWN     `IS UNKNOWN`: neither TRUE nor FALSE
 UNMATCHED   `WITH UNMATCHED ROWS`: a row for each row that no match has

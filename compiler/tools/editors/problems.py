@@ -11,6 +11,7 @@ from neelc.files import CallError
 from neelc.findings import Findings
 from neelc.ir.names import bare, same
 from neelc.ir.script import (
+    CreateFunction,
     CreateHierarchy,
     CreateQuery,
     CreateStream,
@@ -154,6 +155,8 @@ def _symbol(statement: Statement, document: Document) -> StatementSymbol | None:
             kind = "type"
         case CreateHierarchy(name=name):
             kind = "hierarchy"
+        case CreateFunction(name=name):
+            kind = "function"
         case CreateQuery(name=name):
             kind = "query"
         case UnreadStatement(declares=str(name)) if name:

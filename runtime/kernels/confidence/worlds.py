@@ -145,11 +145,11 @@ class CheckFindings:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one event that is looked for, in a gap."""
+        """Whether it is one event that is looked for, in a gap, whatever the choices of a row."""
         steps = list(walk_steps(self.check.steps))
         return (
             not self.check.checks
-            and all(isinstance(step, Take | FilterStep) for step in steps)
+            and all(isinstance(step, Take | FilterStep) and not step.when for step in steps)
             and sum(isinstance(step, Take) for step in steps) == 1
         )
 
