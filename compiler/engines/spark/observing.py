@@ -76,8 +76,8 @@ def _counted(*tests: str | None) -> str:
 
 
 def _is_event(stream: Stream) -> str | None:
-    """The condition that a row is an event: it has a time, and ends no earlier than it starts; of an imprecise
-    time it knows how likely each is, or nothing."""
+    """The condition that a row is an event: it has a time, it does not end before it starts, and
+    an imprecise time has a valid distribution, or none."""
     if stream.is_relation:
         return None
     start, last = identifier(stream.start), stream.latest or stream.end

@@ -329,8 +329,10 @@ class PlacedVariable:
 def in_first(name: IterationName, of: ListName, place: int) -> ElementName:
     """The event of a name in the first iteration of a list; of lists in that, the first one or the last.
 
-    >>> print(in_first(IterationName("k", "a"), "k", -1), in_first(IterationName(IterationName("k", "b")), "k", -1))
-    k[1].a k[1].b[last]
+    >>> print(in_first(IterationName("k", "a"), "k", -1))
+    k[1].a
+    >>> print(in_first(IterationName(IterationName("k", "b")), "k", -1))
+    k[1].b[last]
     """
     if name.list == of:
         return name.at(1)
