@@ -42,7 +42,6 @@ from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.runtime.values.types import cast, fit, to_timestamp
-from neelc.runtime.vector_functions import value_of_call
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.type_of import extract_field, type_of, value_type
 
@@ -278,6 +277,8 @@ def _declared(
     function: e.DeclaredFunction, arguments: Sequence[e.Expr], context: EvaluationContext
 ) -> object:
     """A function of users: NULL if an argument is."""
+    from neelc.runtime.vector_functions import value_of_call  # loads NumPy, which few queries need
+
     values = [evaluate(argument, context) for argument in arguments]
     if any(value is None for value in values):
         return None

@@ -27,7 +27,7 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import members
 from neelc.runtime.reference.model import attribute, bound_events, nanoseconds
 from neelc.runtime.reference.question import question
-from neelc.runtime.reference.results import context
+from neelc.runtime.reference.results import context, numbered
 from neelc.runtime.reference.rows import rows_read
 from neelc.runtime.reference.worlds import find_matches, restored
 from neelc.runtime.values.order import comparable
@@ -239,7 +239,7 @@ def _found(way: StrategyVariant, events: Sequence[ReferenceEvent]) -> list[Drawn
         matches = find_matches(way.query, events)
     except LimitReached as limit:
         return str(limit)
-    contexts = (context(one, way.query.clock) for one in matches)
+    contexts = numbered(way.query, [context(one, way.query.clock) for one in matches])
     outputs = own_outputs(way.query)
     found = [DrawnMatch(c.binding, tuple(evaluate(o.expression, c) for o in outputs)) for c in contexts]
     return sorted(found, key=lambda one: [(event.start, event.end) for event in bound_events(one.binding)])
