@@ -2,8 +2,8 @@
 // After a change run `python grammar/regenerate.py` and commit what it writes.
 //
 // Most decisions need one token of lookahead, which keeps the generated Python parser quick. Precedence of
-// arithmetic, units of time, selection strategies and the words of temporal patterns are resolved in
-// compiler/syntax, where the errors can be better.
+// arithmetic, units of time, selection strategies, the words of temporal patterns and the names of relations
+// (`h OVERLAPS p`, `h MET BY p`) are resolved in compiler/syntax, where the errors can be better.
 grammar Neel;
 options { caseInsensitive = true; }
 
@@ -229,6 +229,7 @@ predicateTail
     : (EQ | NE | LT | LE | GT | GE | NULL_SAFE) arithmetic   # comparison
     | IS NOT? (NULL | TRUE | FALSE | UNKNOWN | DISTINCT FROM arithmetic)   # isTest
     | NOT? rangeTest                                 # rangePredicate
+    | (IDENTIFIER | AFTER) BY? arithmetic            # eventRelation
     ;
 rangeTest
     : BETWEEN arithmetic AND arithmetic              # between

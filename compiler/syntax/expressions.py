@@ -13,6 +13,7 @@ from neelc.errors import Hint
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import expressions as e
 from neelc.ir import types
+from neelc.ir.allen import ALLEN
 from neelc.ir.expressions import Interval, IntervalPart, Literal
 from neelc.ir.names import bare
 from neelc.ir.types import TIME_UNITS
@@ -282,10 +283,29 @@ def _range_test(left: e.Expr, tail: Any) -> e.Expr:
             return e.Like(left, _arithmetic(test.arithmetic()), kind, escape, negated)
 
 
+def _event_relation(left: e.Expr, tail: Any) -> e.Expr:
+    """`h OVERLAPS p`, `h MET BY p`. The words are names everywhere else."""
+    words = [child.getText() for child in tail.getChildren()][:-1]
+    relation = " ".join(words).upper()
+    if relation not in ALLEN:
+        span = span_of(tail.getChild(0)) | span_of(tail.getChild(len(words) - 1))
+        fail("NEEL1001", f"found `{' '.join(words)}`, which is no operator", span, _operator_meant(relation))
+    return e.EventRelation(left, relation, _arithmetic(tail.arithmetic()))
+
+
+_WORD_OPERATORS = ("AND", "OR", "LIKE", "ILIKE", "RLIKE", "IN", "IS", "BETWEEN", "DIV")
+
+
+def _operator_meant(word: str) -> Hint | str:
+    close = difflib.get_close_matches(word, [*ALLEN, *_WORD_OPERATORS], 1)
+    return _word_meant(close[0]) if close else "two events are related by " + ", ".join(ALLEN)
+
+
 _TAILS: dict[Any, Callable[[e.Expr, Any], e.Expr]] = {
     NeelParser.ComparisonContext: _comparison,
     NeelParser.IsTestContext: _is_test,
     NeelParser.RangePredicateContext: _range_test,
+    NeelParser.EventRelationContext: _event_relation,
 }
 
 

@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "831d3f9d03617733d9be5e5958b7f8c22f246e9053271c9296df318e497e61e9"
+GRAMMAR_SHA256 = "eaa0d2f6d4995a128d9ad3c1cef9b7a22393565a17df1409d40128ea3841ab93"
