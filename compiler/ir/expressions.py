@@ -105,7 +105,7 @@ class Disjunction(Expr):
 
 
 @dataclass(frozen=True)
-class EventRelation(Expr):
+class AllenRelation(Expr):
     """`h OVERLAPS p` as the parser leaves it: two events and one of the names of `neelc.ir.allen`."""
 
     left: Expr
@@ -578,7 +578,7 @@ __all__ = [
     "Disjunction",
     "EveryElement",
     "EventRef",
-    "EventRelation",
+    "AllenRelation",
     "EventTime",
     "Expr",
     "Extract",

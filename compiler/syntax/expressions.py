@@ -290,7 +290,7 @@ def _event_relation(left: e.Expr, tail: Any) -> e.Expr:
     if relation not in ALLEN:
         span = span_of(tail.getChild(0)) | span_of(tail.getChild(len(words) - 1))
         fail("NEEL1001", f"found `{' '.join(words)}`, which is no operator", span, _operator_meant(relation))
-    return e.EventRelation(left, relation, _arithmetic(tail.arithmetic()))
+    return e.AllenRelation(left, relation, _arithmetic(tail.arithmetic()))
 
 
 _WORD_OPERATORS = ("AND", "OR", "LIKE", "ILIKE", "RLIKE", "IN", "IS", "BETWEEN", "DIV")

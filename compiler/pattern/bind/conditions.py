@@ -105,7 +105,7 @@ class Expressions(References):
                 )
                 self.findings.report("NEEL3021", message, node.span, hint)
                 return self.nothing(node)
-            case e.EventRelation():
+            case e.AllenRelation():
                 return bind_relation(node, self)
             case e.FilteredCall() | e.NestedQuery() | e.InQuery():
                 report_foreign(node, self.findings.report)

@@ -47,7 +47,7 @@ class RelatedEvent:
         return e.EventTime(self.event, "te" if is_end else "ts", self.clock.type)
 
 
-def bind_relation(node: e.EventRelation, references: References) -> e.Expr:
+def bind_relation(node: e.AllenRelation, references: References) -> e.Expr:
     """The relation as comparisons; NULL in place of one that was reported."""
     left, right = (_related(side, node, references) for side in (node.left, node.right))
     if left is None or right is None:
@@ -63,7 +63,7 @@ def bind_relation(node: e.EventRelation, references: References) -> e.Expr:
     return e.RelatedEvents(operands, left.event, node.relation, right.event, span=node.span)
 
 
-def _related(side: e.Expr, node: e.EventRelation, references: References) -> RelatedEvent | None:
+def _related(side: e.Expr, node: e.AllenRelation, references: References) -> RelatedEvent | None:
     """The event that one side of a relation names; None after a report."""
     found = references.reach(side)
     if found is None:

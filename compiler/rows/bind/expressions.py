@@ -187,7 +187,7 @@ class RowNames:
                 return unknown(node) if found is None else self._given(found)
             case e.InQuery():
                 return self._in_query(node)
-            case e.EventRelation():
+            case e.AllenRelation():
                 report_foreign(node, self.findings.report)
                 return unknown(node)
             case e.Call(name, arguments) if name.lower() == "match_number":
@@ -507,7 +507,7 @@ class _Argument:
                 found = self.names.nested(node)
                 self.failed |= found is None
                 return found or unknown(node)
-            case e.EventRelation():
+            case e.AllenRelation():
                 report_foreign(node, self.names.findings.report)
                 self.failed = True
                 return unknown(node)

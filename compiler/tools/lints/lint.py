@@ -216,7 +216,7 @@ class LintedQuery(WrittenText):
         return tuple(
             clash
             for clash in clashes(self.match)
-            if not impossible.intersection(one.span for one in clash.conditions)
+            if not impossible.intersection(node.span for one in clash.conditions for node in walk(one))
         )
 
     @cached_property
