@@ -17,7 +17,7 @@ VERBS = {False: "starts", True: "ends"}
 
 
 def relations_held(condition: e.Expr, context: EvaluationContext) -> str:
-    """The relations that the events of a condition have: `h MEETS p: p starts when h ends`. What is missing
+    """The relations that the events of a condition have: `h MEETS p: h ends when p starts`. What is missing
     is told if the relation is all that the condition requires.
 
     >>> def shown(wanted: str, h: tuple[int, int], p: tuple[int, int]) -> None:
@@ -27,7 +27,7 @@ def relations_held(condition: e.Expr, context: EvaluationContext) -> str:
     ...     print(relations_held(both, EvaluationContext(events)))
     >>> second = 10**9
     >>> shown("OVERLAPS", (1, 4 * second), (4 * second, 9 * second))
-    h MEETS p: p starts when h ends
+    h MEETS p: h ends when p starts
     >>> shown("DURING", (second, 8 * second), (3 * second, 6 * second))
     h CONTAINS p: p starts 2 seconds after h starts, h ends 2 seconds after p ends
     >>> shown("MEETS", (second, second), (second, 3 * second))
