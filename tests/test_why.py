@@ -156,7 +156,9 @@ def test_more_runs_than_anyone_reads_are_not_told() -> None:
     assert other_runs.TOO_MANY_RUNS in one.notes
 
 
-LASTING = "CREATE STREAM S (ts BIGINT, te BIGINT, kind STRING) TIMESTAMP BY ts UNIT SECONDS END BY te TYPE BY kind; "
+LASTING = """CREATE STREAM S (ts BIGINT, te BIGINT, kind STRING)
+  TIMESTAMP BY ts UNIT SECONDS END BY te TYPE BY kind;
+"""
 
 
 @pytest.mark.parametrize(

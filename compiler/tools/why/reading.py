@@ -75,8 +75,8 @@ def text_of(value: object) -> str:
 
 
 def keys_of(match: Match) -> tuple[Key, ...]:
-    """The keys of a query, but for times that a relation requires to be equal: events at other times are those
-    that show which relation holds instead.
+    """The keys of a query, but for times that a relation requires to be equal: events at other times show
+    which relation holds instead.
 
     >>> from pattern_examples import LASTING, query
     >>> [key.name for key in keys_of(query("AND(A a, B b) WHERE a.id = b.id AND a STARTS b", LASTING))]
