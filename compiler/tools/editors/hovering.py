@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, resolve_type
 from neelc.findings import Findings
+from neelc.ir.end_points import COMPARISONS, EndPoint
 from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
 from neelc.ir.script import CreateStream
@@ -279,6 +280,21 @@ def keyword_help(word: str) -> str | None:
     '`SEQ(A a, B b)`: one after the other, each ending before the next one starts'
     """
     return KEYWORD_HELP.get(word.upper())
+
+
+def relation_help(name: str) -> str:
+    """
+    >>> print(relation_help("OVERLAPS"))
+    `x OVERLAPS y`: `x.ts < y.ts AND y.ts < x.te AND x.te < y.te`
+    """
+    meaning = " AND ".join(
+        f"{_end_text(one.left)} {one.op} {_end_text(one.right)}" for one in COMPARISONS[name]
+    )
+    return f"`x {name} y`: `{meaning}`"
+
+
+def _end_text(point: EndPoint) -> str:
+    return f"{'x' if point.symbol == 'A' else 'y'}.{'te' if point.end else 'ts'}"
 
 
 # Rules of the grammar that wait for the name of a type, a stream or a query.
