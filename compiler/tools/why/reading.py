@@ -11,15 +11,15 @@ from itertools import combinations
 from neelc.catalog.readers.text import TypeMismatch, from_text
 from neelc.files import CallError
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Attribute, Cast, Expr, RelatedEvents, names_in, written_conjuncts
+from neelc.ir.expressions import Attribute, Cast, Expr, names_in
 from neelc.ir.names import bare, find, written
-from neelc.ir.node import Node, transform, walk
+from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event as EventPart
 from neelc.ir.patterns import Exists, Pattern, Repeat, Window, all_parts
 from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
-from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.pattern.analysis.keys import Key, lasting_keys
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members, ranked
@@ -40,7 +40,6 @@ from neelc.tools.why.requirements import (
     Requirement,
     RequirementChange,
     changed,
-    conjoined,
     requirements,
     without,
 )
@@ -74,26 +73,6 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def keys_of(match: Match) -> tuple[Key, ...]:
-    """The keys of a query, but for times that a relation requires to be equal: events at other times show
-    which relation holds instead.
-
-    >>> from pattern_examples import LASTING, query
-    >>> [key.name for key in keys_of(query("AND(A a, B b) WHERE a.id = b.id AND a STARTS b", LASTING))]
-    ['id']
-    """
-
-    def unrelated(node: Node) -> Node | None:
-        if not isinstance(node, Pattern) or not any(isinstance(each, RelatedEvents) for each in walk(node)):
-            return None
-        kept = (one for one in written_conjuncts(node.where) if not isinstance(one, RelatedEvents))
-        return replace(node, where=conjoined(kept))
-
-    pattern = transform(match.pattern, unrelated)
-    assert isinstance(pattern, Pattern)
-    return partition_keys(match if pattern is match.pattern else replace(match, pattern=pattern))
-
-
 def key_filter(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
     """The keys that `--key VALUE` and `--key NAME=VALUE` request.
 
@@ -105,7 +84,7 @@ def key_filter(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
     Traceback (most recent call last):
     neelc.files.CallError: key 7: the query has several keys, say which one: id=7 or user=7
     """
-    return key_filter_of([key.name for key in keys_of(match)], texts)
+    return key_filter_of([key.name for key in lasting_keys(match)], texts)
 
 
 def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
@@ -128,7 +107,7 @@ def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[
 
 def groups(match: Match, events: Sequence[ReferenceEvent], requested: KeyFilter) -> list[KeyEvents]:
     """The events that can matter, grouped by the requested keys."""
-    keys, events = keys_of(match), tuple(ranked(events))
+    keys, events = lasting_keys(match), tuple(ranked(events))
     if not keys:
         return [KeyEvents({}, in_order(events))]
     found: dict[object, list[ReferenceEvent]] = {}
@@ -162,7 +141,7 @@ def is_requested(texts: Mapping[str, str], requested: KeyFilter) -> bool:
 def _keys_of_events(
     match: Match, keys: Sequence[Key], events: Sequence[ReferenceEvent]
 ) -> Iterator[tuple[ReferenceEvent, tuple[object, ...]]]:
-    """Each event that can matter, with its values of the keys. No event has two (`keys_of`)."""
+    """Each event that can matter, with its values of the keys. No event has two (`lasting_keys`)."""
     of_type = members(match.types, events)
     types = variable_types(match)
     found: dict[ReferenceEvent, list[object]] = {}
@@ -207,7 +186,7 @@ def no_such_key(requested: KeyFilter, present: Sequence[Mapping[str, str]]) -> C
 
 def columns(match: Match, stream: Stream, name: str) -> list[str] | None:
     """The columns of a stream that hold the key `name`; None if a reader cannot tell by columns alone."""
-    terms = next(dict(key.terms) for key in keys_of(match) if key.name == name)
+    terms = next(dict(key.terms) for key in lasting_keys(match) if key.name == name)
     types = {type.name: type for type in match.types}
     found = {name} if match.partition else set()
     for variable, type in variable_types(match).items():
