@@ -289,16 +289,19 @@ def _event_relation(left: e.Expr, tail: Any) -> e.Expr:
     relation = " ".join(words).upper()
     if relation not in ALLEN:
         span = span_of(tail.getChild(0)) | span_of(tail.getChild(len(words) - 1))
-        fail("NEEL1001", f"found `{' '.join(words)}`, which is no operator", span, _operator_meant(relation))
+        fail(
+            "NEEL1001",
+            f"found `{' '.join(words)}`, which is no relation of events",
+            span,
+            _relation_meant(relation),
+        )
     return e.AllenRelation(left, relation, _arithmetic(tail.arithmetic()))
 
 
-_WORD_OPERATORS = ("AND", "OR", "LIKE", "ILIKE", "RLIKE", "IN", "IS", "BETWEEN", "DIV")
-
-
-def _operator_meant(word: str) -> Hint | str:
-    close = difflib.get_close_matches(word, [*ALLEN, *_WORD_OPERATORS], 1)
-    return _word_meant(close[0]) if close else "two events are related by " + ", ".join(ALLEN)
+def _relation_meant(words: str) -> Hint:
+    """The nearest relation: `MET` is the beginning of one, and `OVERLAPS BY` has a word too many."""
+    begins = [name for name in ALLEN if name.startswith(f"{words} ")]
+    return _word_meant((begins or difflib.get_close_matches(words, ALLEN, 1, 0))[0])
 
 
 _TAILS: dict[Any, Callable[[e.Expr, Any], e.Expr]] = {

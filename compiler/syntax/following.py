@@ -59,7 +59,7 @@ def following(text: str) -> Continuations:
             names.add(_rule(stack[0]))
         elif rule != "softWord":
             words.update(kind for kind, _ in _tokens(state) if is_word(kind))
-            names.update({rule} if any(kind == NeelParser.IDENTIFIER for kind, _ in _tokens(state)) else ())
+            names.update({rule} if any(kind == NeelParser.BEFORE for kind, _ in _tokens(state)) else ())
     return Continuations(tuple(sorted(map(spelling, words))), frozenset(names))
 
 

@@ -249,7 +249,7 @@ def complete(document: Document, cursor: int) -> tuple[CompletionOffer, ...]:
     >>> [offer.label for offer in complete(Document("PATTERN A a USING ST"), 20)][:2]
     ['SKIP TILL ANY MATCH', 'SKIP TILL NEXT MATCH']
     >>> [offer.label for offer in complete(Document("PATTERN AND(A a, B b) WHERE a "), 30)][:3]
-    ['BEFORE', 'MEETS', 'OVERLAPS']
+    ['MEETS', 'OVERLAPS', 'STARTS']
     """
     if _is_text(document, cursor):
         return ()

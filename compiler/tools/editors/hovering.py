@@ -156,6 +156,7 @@ AND_NEG     `AND_NEG(A a, !C c, B b)`: a negative part looks between its positiv
 ANY         `SEQ(A a, ANY B b)`: any later B, whatever lies between; `SKIP TILL ANY MATCH`
 AS          gives a name to a column, a query or a source
 ASC         the smallest first
+BEFORE      `x BEFORE y`: x ends before y starts
 BETWEEN     `x BETWEEN low AND high`, both included; `TIMESTAMP BETWEEN lo AND hi`: imprecise times
 BY          `TIMESTAMP BY`, `TYPE BY`, `END BY`, `PARTITION BY`, `GROUP BY`, `ORDER BY`
 CASE        `CASE WHEN condition THEN value ELSE value END`
