@@ -2,8 +2,8 @@
 // After a change run `python grammar/regenerate.py` and commit what it writes.
 //
 // Most decisions need one token of lookahead, which keeps the generated Python parser quick. Precedence of
-// arithmetic, units of time, selection strategies and the words of temporal patterns are resolved in
-// compiler/syntax, where the errors can be better.
+// arithmetic, units of time, selection strategies, the words of temporal patterns and the names of relations
+// (`h OVERLAPS p`, `h MET BY p`) are resolved in compiler/syntax, where the errors can be better.
 grammar Neel;
 options { caseInsensitive = true; }
 
@@ -229,6 +229,7 @@ predicateTail
     : (EQ | NE | LT | LE | GT | GE | NULL_SAFE) arithmetic   # comparison
     | IS NOT? (NULL | TRUE | FALSE | UNKNOWN | DISTINCT FROM arithmetic)   # isTest
     | NOT? rangeTest                                 # rangePredicate
+    | (BEFORE | AFTER) BY? arithmetic                # eventRelation
     ;
 rangeTest
     : BETWEEN arithmetic AND arithmetic              # between
@@ -279,7 +280,7 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | AMONG | ANY | ASC | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DRILL | EACH | EMPTY | END
+    : AFTER | AMONG | ANY | ASC | BEFORE | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DRILL | EACH | EMPTY | END
     | ESCAPE | EVENTS | EXCEPT | FILTER | FINAL | FIRST | FORMAT | FREQUENT | FUNCTION | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST
     | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RETURNS | RLIKE
     | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING | SPAN | STATS | STREAM | STRICT | SUBSET | SUPPRESS | TIME
@@ -296,6 +297,8 @@ AND_NEG : 'AND_NEG' ;
 ANY : 'ANY' ;
 AS : 'AS' ;
 ASC : 'ASC' ;
+// Relations of two events; some take BY.
+BEFORE : 'BEFORE' | 'MEETS' | 'MET' | 'OVERLAPS' | 'OVERLAPPED' | 'STARTS' | 'STARTED' | 'DURING' | 'CONTAINS' | 'FINISHES' | 'FINISHED' | 'EQUALS' ;
 BETWEEN : 'BETWEEN' ;
 BY : 'BY' ;
 CASE : 'CASE' ;

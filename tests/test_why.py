@@ -16,6 +16,9 @@ from whying import STREAM, program, rows, why_lines, whys
 import neelc
 from neelc.errors import NeelError
 from neelc.files import CallError
+from neelc.program import bind
+from neelc.source import Source
+from neelc.syntax import script
 from neelc.tools.why import explaining as whole
 from neelc.tools.why import questions as asking
 from neelc.tools.why import reading as smallest
@@ -151,3 +154,35 @@ def test_more_runs_than_anyone_reads_are_not_told() -> None:
     one = whys("SEQ(A a, B b, C c)", "A1 " + " ".join(f"B{time}" for time in range(2, 300))).explanations[0]
     assert one.reached == 2 and one.others == ()
     assert other_runs.TOO_MANY_RUNS in one.notes
+
+
+LASTING = """CREATE STREAM S (ts BIGINT, te BIGINT, kind STRING)
+  TIMESTAMP BY ts UNIT SECONDS END BY te TYPE BY kind;
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "times", "failed"),
+    [
+        ("a OVERLAPS b", (1, 4, 4, 9), "a MEETS b: a ends when b starts"),
+        ("a OVERLAPS b", (1, 4, 6, 9), "a BEFORE b: b starts 2 seconds after a ends"),
+        ("a OVERLAPS b", (1, 9, 4, 6), "a CONTAINS b: a ends 3 seconds after b ends"),
+        ("a BEFORE b", (1, 9, 4, 6), "a CONTAINS b: a ends 5 seconds after b starts"),
+        ("a MEETS b", (2, 2, 2, 6), "a STARTS b: a is a point"),
+        ("b DURING a", (2, 6, 2, 6), "b EQUALS a: b starts when a starts, a ends when b ends"),
+        ("b STARTS a", (2, 5, 3, 5), "b FINISHES a: b starts 1 second after a starts, a ends when b ends"),
+        ("(a EQUALS b OR a STARTS b)", (1, 3, 2, 4), "a OVERLAPS b, a.ts = 1, b.ts = 2, a.te = 3, b.te = 4"),
+        ("NOT a OVERLAPS b", (1, 3, 2, 4), "a OVERLAPS b, a.ts = 1, b.ts = 2, a.te = 3, b.te = 4"),
+    ],
+)  # fmt: skip
+def test_relations_that_hold_instead(condition: str, times: tuple[int, ...], failed: str) -> None:
+    source = Source(f"{LASTING}PATTERN AND(A a, B b) WHERE {condition};")
+    bound = bind(script(source), source)
+    a, b = (
+        dict(zip(("ts", "te", "kind"), one, strict=True)) for one in ((*times[:2], "A"), (*times[2:], "B"))
+    )
+    found = whole.why(why_request(bound, 0), {"S": [a, b]}, source)
+    first = next(one for one in found.explanations if one.start.variable == "a")
+    (one,) = first.stopped[0].failed
+    assert (one.text, one.detail) == (condition.strip("()"), failed)
+    assert first.proposals[0].text == f"without {condition.strip('()')}"

@@ -425,7 +425,7 @@ class SelectNames:
                 return unknown(node)
             case e.RunningFinal(_, operand) if self.in_row_pattern:
                 return self.resolved(operand)
-            case e.FilteredCall() | e.NestedQuery() | e.InQuery():
+            case e.FilteredCall() | e.NestedQuery() | e.InQuery() | e.AllenRelation():
                 report_foreign(node, self.findings.report)
                 return unknown(node)
             case e.Star():

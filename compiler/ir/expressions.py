@@ -105,6 +105,15 @@ class Disjunction(Expr):
 
 
 @dataclass(frozen=True)
+class AllenRelation(Expr):
+    """`h OVERLAPS p` as the parser leaves it: two events and one of the names of `neelc.ir.allen`."""
+
+    left: Expr
+    relation: str
+    right: Expr
+
+
+@dataclass(frozen=True)
 class Negation(Expr):
     """`NOT a`, in three-valued logic."""
 
@@ -402,6 +411,15 @@ class InnerVariable(EventRef):
 
 
 @dataclass(frozen=True)
+class RelatedEvents(Conjunction):
+    """`left OVERLAPS right`, and the comparisons of their end points that it means: one or more."""
+
+    left: EventRef
+    relation: str
+    right: EventRef
+
+
+@dataclass(frozen=True)
 class Attribute(Expr):
     """`event.name`. With `EveryElement` inside the reference it stands for many values: only in aggregates,
     or alone as an array."""
@@ -560,6 +578,7 @@ __all__ = [
     "Disjunction",
     "EveryElement",
     "EventRef",
+    "AllenRelation",
     "EventTime",
     "Expr",
     "Extract",
@@ -586,6 +605,7 @@ __all__ = [
     "NestedQuery",
     "OverRows",
     "Parameter",
+    "RelatedEvents",
     "RowValue",
     "RunningFinal",
     "SameAttributes",
@@ -670,6 +690,25 @@ def conjuncts(where: Expr | None) -> tuple[Expr, ...]:
     return tuple(_conjuncts(where))
 
 
+def written_conjuncts(where: Expr | None) -> tuple[Expr, ...]:
+    """The conjuncts of a bound condition as they were written: a relation of two events is one.
+
+    >>> from neelc.ir.types import INT
+    >>> a, b = Variable("a"), Variable("b")
+    >>> before = Binary("<", EventTime(a, "te", INT), EventTime(b, "ts", INT))
+    >>> where = Conjunction((RelatedEvents((before,), a, "BEFORE", b), Literal(True, INT)))
+    >>> [str(conjunct) for conjunct in written_conjuncts(where)]
+    ['a BEFORE b', 'TRUE']
+    >>> [str(conjunct) for conjunct in conjuncts(where)]
+    ['a.te < b.ts', 'TRUE']
+    """
+    if where is None:
+        return ()
+    if isinstance(where, Conjunction) and not isinstance(where, RelatedEvents):
+        return tuple(each for operand in where.operands for each in written_conjuncts(operand))
+    return (where,)
+
+
 def _conjuncts(where: Expr | None) -> Iterator[Expr]:
     match where:
         case None:
@@ -726,7 +765,12 @@ def flat_conjuncts(condition: Expr | None) -> Iterator[Expr]:
 
 def all_of(conditions: Iterable[Expr | None]) -> Expr | None:
     """One condition that holds when all of them do; None for none. The inverse of `conjuncts`."""
-    every = tuple(conjunct for condition in conditions for conjunct in flat_conjuncts(condition))
+    return together(conjunct for condition in conditions for conjunct in flat_conjuncts(condition))
+
+
+def together(conditions: Iterable[Expr]) -> Expr | None:
+    """One condition of these conjuncts, none of which is taken apart."""
+    every = tuple(conditions)
     if len(every) < 2:
         return every[0] if every else None
     spans = [conjunct.span for conjunct in every if conjunct.span is not None]

@@ -11,6 +11,7 @@ from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
     Aggregate,
+    AllenRelation,
     Attribute,
     Between,
     Binary,
@@ -495,8 +496,11 @@ def changing(name: str) -> str | None:
 
 
 def report_foreign(node: Expr, report: Report) -> None:
-    """A part of SQL that only MATCH_RECOGNIZE has."""
+    """A part of SQL that only MATCH_RECOGNIZE has, or a relation that only the events of a PATTERN have."""
     match node:
+        case AllenRelation(_, relation):
+            hint = "compare their times: h.te < p.ts"
+            report("NEEL3031", f"{relation} relates two events of a PATTERN", node.span, hint)
         case FilteredCall(Call(name, arguments), condition):
             value = arguments[0] if arguments and not isinstance(arguments[0], Star) else 1
             better = f"{name}(CASE WHEN {condition} THEN {value} END)"

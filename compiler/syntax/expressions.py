@@ -13,6 +13,7 @@ from neelc.errors import Hint
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import expressions as e
 from neelc.ir import types
+from neelc.ir.allen import ALLEN
 from neelc.ir.expressions import Interval, IntervalPart, Literal
 from neelc.ir.names import bare
 from neelc.ir.types import TIME_UNITS
@@ -282,10 +283,32 @@ def _range_test(left: e.Expr, tail: Any) -> e.Expr:
             return e.Like(left, _arithmetic(test.arithmetic()), kind, escape, negated)
 
 
+def _event_relation(left: e.Expr, tail: Any) -> e.Expr:
+    """`h OVERLAPS p`, `h MET BY p`. The words are names everywhere else."""
+    words = [child.getText() for child in tail.getChildren()][:-1]
+    relation = " ".join(words).upper()
+    if relation not in ALLEN:
+        span = span_of(tail.getChild(0)) | span_of(tail.getChild(len(words) - 1))
+        fail(
+            "NEEL1001",
+            f"found `{' '.join(words)}`, which is no relation of events",
+            span,
+            _relation_meant(relation),
+        )
+    return e.AllenRelation(left, relation, _arithmetic(tail.arithmetic()))
+
+
+def _relation_meant(words: str) -> Hint:
+    """The nearest relation: `MET` is the beginning of one, and `OVERLAPS BY` has a word too many."""
+    begins = [name for name in ALLEN if name.startswith(f"{words} ")]
+    return _word_meant((begins or difflib.get_close_matches(words, ALLEN, 1, 0))[0])
+
+
 _TAILS: dict[Any, Callable[[e.Expr, Any], e.Expr]] = {
     NeelParser.ComparisonContext: _comparison,
     NeelParser.IsTestContext: _is_test,
     NeelParser.RangePredicateContext: _range_test,
+    NeelParser.EventRelationContext: _event_relation,
 }
 
 

@@ -28,7 +28,8 @@ Way = tuple[int, Any]
 
 @dataclass(frozen=True)
 class Continuations:
-    """The `words` of the language that can follow, and the rules of the grammar that wait for a name."""
+    """The `words` of the language that can follow, and the rules of the grammar that wait for a name, or, as
+    `predicateTail`, for one that is a word there."""
 
     words: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
@@ -58,6 +59,7 @@ def following(text: str) -> Continuations:
             names.add(_rule(stack[0]))
         elif rule != "softWord":
             words.update(kind for kind, _ in _tokens(state) if is_word(kind))
+            names.update({rule} if any(kind == NeelParser.BEFORE for kind, _ in _tokens(state)) else ())
     return Continuations(tuple(sorted(map(spelling, words))), frozenset(names))
 
 

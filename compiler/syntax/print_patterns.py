@@ -185,6 +185,7 @@ _BINDING: dict[type[e.Expr], int] = {
     e.Conjunction: AND,
     e.Negation: NOT,
     **dict.fromkeys((e.Between, e.InList, e.InQuery, e.Like, e.IsNull, e.IsTruth, e.IsDistinct), PREDICATE),
+    **dict.fromkeys((e.AllenRelation, e.RelatedEvents), PREDICATE),
     e.Unary: UNARY,
     # These stand on their own, but `5.x` or `INTERVAL '1' DAY[0]` would be read as something else.
     **dict.fromkeys((e.Literal, e.Interval, e.Case, e.RunningFinal, e.FilteredCall, e.NestedQuery), ATOM),
@@ -231,6 +232,10 @@ def _show(node: e.Expr) -> str:
             return f"{op}({text})" if op == "-" and text.startswith("-") else op + text
         case e.Binary(op, left, right):
             return _binary(op, left, right)
+        case e.AllenRelation(left, relation, right):
+            return f"{show_expr(left, BIT_OR)} {relation} {show_expr(right, BIT_OR)}"
+        case e.RelatedEvents(_, left, relation, right):
+            return f"{show_event(left)} {relation} {show_event(right)}"
         case e.Conjunction(operands):
             return " AND ".join(show_expr(o, NOT) for o in operands)
         case e.Disjunction(operands):

@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "831d3f9d03617733d9be5e5958b7f8c22f246e9053271c9296df318e497e61e9"
+GRAMMAR_SHA256 = "5ccd776f2dee79dc74e46ae6a8fb3011a36cb5619df0e013c22db3bb25b1079c"

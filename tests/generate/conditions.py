@@ -10,6 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
+from neelc.ir.allen import ALLEN
 from neelc.ir.types import INT
 
 
@@ -120,12 +121,30 @@ def comparisons(draw: DrawFn, first: Seen, others: Sequence[Seen]) -> e.Expr:
     return e.Binary(draw(_COMPARISONS), draw(terms(first)), right)
 
 
+def event_of(variable: Seen, place: e.Expr) -> e.Expr | None:
+    """The event of a variable, of a list that at `place`; None of a closure of composites."""
+    name = e.Name((variable.name,))
+    return None if variable.inner else e.Subscript(name, place) if variable.is_list else name
+
+
+@st.composite
+def relations(draw: DrawFn, first: Seen, others: Sequence[Seen]) -> e.Expr | None:
+    """`a OVERLAPS b`, `b[i] DURING a`; None if there are no two events."""
+    left = event_of(first, draw(st.sampled_from([CURRENT, LAST])))
+    events = [event for other in others if other != first and (event := event_of(other, number(1)))]
+    if left is None or not events:
+        return None
+    return e.AllenRelation(left, draw(st.sampled_from(list(ALLEN))), draw(st.sampled_from(events)))
+
+
 @st.composite
 def conditions(draw: DrawFn, first: Seen, others: Sequence[Seen]) -> e.Expr:
     """One conjunct about `first`, maybe compared with `others`."""
     if first.is_list and draw(st.booleans()):
         return draw(each_element(first, others))
-    match draw(st.integers(0, 7)):
+    match draw(st.integers(0, 8)):
+        case 8 if related := draw(relations(first, others)):
+            return e.Negation(related) if draw(st.booleans()) else related
         case 7:
             either = [draw(comparisons(first, others)) for _ in range(2)]
             return e.Disjunction(tuple(either))

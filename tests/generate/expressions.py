@@ -13,6 +13,7 @@ from hypothesis.strategies import SearchStrategy
 from generate.names import any_text, identifiers
 from neelc.ir import expressions as e
 from neelc.ir import types as t
+from neelc.ir.allen import ALLEN
 
 T = TypeVar("T")
 UNITS = ["MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR"]
@@ -125,6 +126,7 @@ def _predicates(inner: SearchStrategy[e.Expr]) -> SearchStrategy[e.Expr]:
         st.builds(e.IsNull, inner, st.booleans()),
         st.builds(e.IsTruth, inner, maybe(st.booleans()), st.booleans()),
         st.builds(e.IsDistinct, inner, inner, st.booleans()),
+        st.builds(e.AllenRelation, inner, st.sampled_from(list(ALLEN)), inner),
     )
 
 

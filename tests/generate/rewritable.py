@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 
-from generate.conditions import Seen, number, seen_in, together
+from generate.conditions import LAST, Seen, event_of, number, seen_in, together
 from generate.few_conditions import attribute, conjuncts, with_conditions
 from generate.nested import MEMBERS, SHARED, TYPES, flat_shape, named, shape, small_shape
 from generate.patterns import needs_window
@@ -28,6 +28,8 @@ from generate.streams import INTERVAL_STREAM, STREAM
 from generate.witnesses import Tables, tables
 from neelc.ir import expressions as e
 from neelc.ir import patterns as p
+from neelc.ir.allen import ALLEN
+from neelc.ir.expressions import written_conjuncts
 from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.row_patterns import Output
@@ -86,10 +88,29 @@ def sample(number: int, streams: int = 4) -> Sample:
     chance = Random(number)
     world = chance.choice(_FREQUENT)
     asked = query(chance, imprecise=world == "imprecise")
+    if world != "imprecise":
+        asked = with_relation(Random(f"related {number}"), asked)
     script = script_of(asked, Script((WORLDS[world],)))
     found = (tables(chance, asked.pattern, world == "lasting", world == "imprecise") for _ in range(streams))
     has_branches = any(isinstance(node, p.Or) for node in walk(asked.pattern))
     return Sample(script, tuple(found), shared=has_branches and chance.random() < 0.25)
+
+
+_OF_POINTS = ("BEFORE", "AFTER", "EQUALS")
+
+
+def with_relation(chance: Random, asked: PatternQuery) -> PatternQuery:
+    """Now and then with a relation of two events in WHERE, or two of which one must hold. What else is drawn
+    does not depend on it."""
+    seen = [variable for variable in seen_in(asked.pattern) if not variable.inner]
+    if len(seen) < 2 or chance.random() > 0.15:
+        return asked
+    one, other = (event_of(each, chance.choice([LAST, number(1)])) for each in chance.sample(seen, 2))
+    assert one is not None and other is not None
+    names = chance.choices([*ALLEN, *_OF_POINTS * 4], k=2)
+    found = [e.AllenRelation(one, name, other) for name in names]
+    related: e.Expr = chance.choice([found[0], found[0], e.Negation(found[0]), e.Disjunction(tuple(found))])
+    return replace(asked, where=together([*written_conjuncts(asked.where), related]))
 
 
 def script_of(query: PatternQuery, world: Script) -> Script:

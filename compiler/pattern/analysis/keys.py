@@ -13,13 +13,16 @@ from neelc.ir.expressions import (
     Index,
     InnerVariable,
     ListElement,
+    RelatedEvents,
     SameAttributes,
     Variable,
     conjuncts,
     names_in,
+    together,
+    written_conjuncts,
 )
 from neelc.ir.names import bare, same, written
-from neelc.ir.node import Node, transform
+from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import all_parts, targets
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
@@ -352,6 +355,26 @@ def partition_keys(query: Match) -> tuple[Key, ...]:
     if query.kept is not None:
         return tuple(keys[name] for name in map(bare, query.kept.partition) if name in keys)
     return tuple(keys.values())
+
+
+def lasting_keys(query: Match) -> tuple[Key, ...]:
+    """The keys of a query, but for times that a relation requires to be equal: these say what is at one
+    instant, not what belongs together.
+
+    >>> from pattern_examples import LASTING, query
+    >>> [key.name for key in lasting_keys(query("AND(A a, B b) WHERE a.id = b.id AND a STARTS b", LASTING))]
+    ['id']
+    """
+
+    def unrelated(node: Node) -> Node | None:
+        if not isinstance(node, p.Pattern) or not any(isinstance(each, RelatedEvents) for each in walk(node)):
+            return None
+        kept = (one for one in written_conjuncts(node.where) if not isinstance(one, RelatedEvents))
+        return replace(node, where=together(kept))
+
+    pattern = transform(query.pattern, unrelated)
+    assert isinstance(pattern, p.Pattern)
+    return partition_keys(query if pattern is query.pattern else replace(query, pattern=pattern))
 
 
 def _counts_others(query: Match) -> bool:

@@ -77,7 +77,7 @@ def _is_null(expression: e.Expr) -> bool:
 
 def _joined(node: Junction) -> e.Expr:
     """AND or OR without what adds nothing: the same again, TRUE in an AND, FALSE in an OR."""
-    kind = type(node)
+    kind: type[Junction] = e.Conjunction if isinstance(node, e.Conjunction) else e.Disjunction
     neutral, decisive = (TRUE, FALSE) if kind is e.Conjunction else (FALSE, TRUE)
     nested = (operand.operands if isinstance(operand, kind) else (operand,) for operand in node.operands)
     flat = chain.from_iterable(nested)
@@ -86,7 +86,7 @@ def _joined(node: Junction) -> e.Expr:
         return decisive
     if len(kept) < 2:
         return kept[0] if kept else neutral
-    return node if kept == node.operands else replace(node, operands=kept)
+    return node if kept == node.operands else kind(kept, span=node.span)
 
 
 def negated(condition: e.Expr) -> e.Expr:

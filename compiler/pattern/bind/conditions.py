@@ -8,14 +8,22 @@ from dataclasses import replace
 from neelc.catalog.catalog import KnownType, why_no_attribute
 from neelc.findings import Findings
 from neelc.ir import expressions as e
-from neelc.ir.expressions import EventRef, EveryElement, Expr, ListElement, SameAttributes
-from neelc.ir.expressions import all_of as conjoin
+from neelc.ir.expressions import (
+    EventRef,
+    EveryElement,
+    Expr,
+    ListElement,
+    SameAttributes,
+    together,
+    written_conjuncts,
+)
 from neelc.ir.expressions import flat_conjuncts as conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.patterns import Event, Exists, Pattern, inner_parts
 from neelc.ir.types import SUMMAND, WIDE, DataType, is_orderable
 from neelc.pattern.bind.components import paths, with_parts
+from neelc.pattern.bind.event_relations import bind_relation
 from neelc.pattern.bind.references import References, VariableUse
 from neelc.pattern.bind.scopes import ExpressionScope, Path, is_below, negations_at
 from neelc.runtime.late_dataclass import dataclass
@@ -97,6 +105,8 @@ class Expressions(References):
                 )
                 self.findings.report("NEEL3021", message, node.span, hint)
                 return self.nothing(node)
+            case e.AllenRelation():
+                return bind_relation(node, self)
             case e.FilteredCall() | e.NestedQuery() | e.InQuery():
                 report_foreign(node, self.findings.report)
                 return self.nothing(node)
@@ -202,7 +212,8 @@ def _with_conditions(node: Pattern, path: Path, found: list[Conjunct], place: Ex
     parts = tuple(
         _with_conditions(part, (*path, i), found, place) for i, part in enumerate(inner_parts(node))
     )
-    where = conjoin(dict.fromkeys(c.condition for c in found if c.path == path))
+    own = dict.fromkeys(c.condition for c in found if c.path == path)
+    where = together(each for condition in own for each in written_conjuncts(condition))
     changed = replace(with_parts(node, parts), where=where)
     if isinstance(changed, Exists):
         dropped = tuple(v.name for v in place.scopes.variables if v.dropped == path)

@@ -107,7 +107,7 @@ class _Ordering:
                 report_unknown(node, (), self.findings.report)
                 self.broken = True
                 return e.Literal(None, VOID, span=node.span)
-            case e.FilteredCall() | e.NestedQuery() | e.InQuery():
+            case e.FilteredCall() | e.NestedQuery() | e.InQuery() | e.AllenRelation():
                 report_foreign(node, self.findings.report)
                 self.broken = True
                 return e.Literal(None, VOID, span=node.span)

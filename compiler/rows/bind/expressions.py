@@ -187,6 +187,9 @@ class RowNames:
                 return unknown(node) if found is None else self._given(found)
             case e.InQuery():
                 return self._in_query(node)
+            case e.AllenRelation():
+                report_foreign(node, self.findings.report)
+                return unknown(node)
             case e.Call(name, arguments) if name.lower() == "match_number":
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":
@@ -504,6 +507,10 @@ class _Argument:
                 found = self.names.nested(node)
                 self.failed |= found is None
                 return found or unknown(node)
+            case e.AllenRelation():
+                report_foreign(node, self.names.findings.report)
+                self.failed = True
+                return unknown(node)
             case e.InQuery(negated=negated):
                 found = self.among(node)
                 self.failed |= found is None

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from neelc.algebra.bind.select import query_columns
 from neelc.findings import Findings
-from neelc.ir.names import written
+from neelc.ir.allen import ALLEN
+from neelc.ir.names import find, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
 from neelc.ir.program import Column
@@ -19,7 +20,7 @@ from neelc.syntax.following import Continuations, following
 from neelc.syntax.parser import COMMENT, STRAY, STRING, WORD, Lexeme
 from neelc.tools.editors.colours import TYPES, UNITS
 from neelc.tools.editors.document import Document
-from neelc.tools.editors.hovering import keyword_help, of_function, of_type, of_variable
+from neelc.tools.editors.hovering import keyword_help, of_function, of_type, of_variable, relation_help
 from neelc.tools.editors.names import AttributeOwner, DocumentCursor, chain_before, fields, followed
 
 # The names that a rule of the grammar could wait for: types, variables, attributes, functions, units.
@@ -184,6 +185,13 @@ def units(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffe
         yield CompletionOffer("EVENTS", "keyword", "unit")
 
 
+def relations(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
+    """Relations of two events, behind a variable or an element of a list in a PATTERN."""
+    is_event = before and (before[-1].says("]") or find(before[-1].text, [one.name for one in spot.names]))
+    if is_event and any(one.says("PATTERN") for one in before):
+        yield from (CompletionOffer(name, "keyword", "relation", relation_help(name)) for name in ALLEN)
+
+
 def data_types(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOffer]:
     yield from (CompletionOffer(name, "type", "type") for name in TYPES)
 
@@ -222,6 +230,7 @@ OFFERS: dict[str, Offers] = {
     "window": units,
     "intervalPart": units,
     "dataType": data_types,
+    "predicateTail": relations,
 }
 
 # Clauses that can be understood without what stands before them.
@@ -239,6 +248,8 @@ def complete(document: Document, cursor: int) -> tuple[CompletionOffer, ...]:
     ['FUNCTION', 'HIERARCHY', 'QUERY', 'RELATION', 'STREAM', 'TYPE']
     >>> [offer.label for offer in complete(Document("PATTERN A a USING ST"), 20)][:2]
     ['SKIP TILL ANY MATCH', 'SKIP TILL NEXT MATCH']
+    >>> [offer.label for offer in complete(Document("PATTERN AND(A a, B b) WHERE a "), 30)][:3]
+    ['MEETS', 'OVERLAPS', 'STARTS']
     """
     if _is_text(document, cursor):
         return ()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, KnownType, resolve_type
 from neelc.findings import Findings
+from neelc.ir.end_points import COMPARISONS, EndPoint
 from neelc.ir.names import bare, find, written
 from neelc.ir.program import Column
 from neelc.ir.script import CreateStream
@@ -155,6 +156,7 @@ AND_NEG     `AND_NEG(A a, !C c, B b)`: a negative part looks between its positiv
 ANY         `SEQ(A a, ANY B b)`: any later B, whatever lies between; `SKIP TILL ANY MATCH`
 AS          gives a name to a column, a query or a source
 ASC         the smallest first
+BEFORE      `x BEFORE y`: x ends before y starts
 BETWEEN     `x BETWEEN low AND high`, both included; `TIMESTAMP BETWEEN lo AND hi`: imprecise times
 BY          `TIMESTAMP BY`, `TYPE BY`, `END BY`, `PARTITION BY`, `GROUP BY`, `ORDER BY`
 CASE        `CASE WHEN condition THEN value ELSE value END`
@@ -162,18 +164,21 @@ CAST        `CAST(x AS type)`; NULL where the value does not fit
 COLLAPSED   `RETURN COLLAPSED`: one row per choice of the single variables, with the longest lists
 COMPLETE    `WHEN COMPLETE`: no matches that rest on an absence that the data end before
 CONFIDENCE  `WITH CONFIDENCE >= 0.6`: the least probability of a match over imprecise times
+CONTAINS    `x CONTAINS y`: y lies within x, and touches neither of its ends
 COUNT       `WINDOW(COUNT 5 EVENTS)`: the last events; `count(b[])`, `count(*)`: how many
 CREATE      declares a stream, a relation, a type or a query
 DEFINE      `DEFINE A AS condition`: which rows a variable of a row pattern stands for
 DESC        the largest first
-DISTRIBUTION  `TIMESTAMP BETWEEN lo AND hi DISTRIBUTION TRIANGULAR`: how likely imprecise times are, by a name
 DISTINCT    equal rows once; `IS DISTINCT FROM`: not equal, where NULL equals NULL
+DISTRIBUTION  `TIMESTAMP BETWEEN lo AND hi DISTRIBUTION TRIANGULAR`: how likely imprecise times are, by a name
 DIV         the whole part of a quotient
 DRILL       `DRILL DOWN Coarse (Computer TO DELL)`: a PATTERN with finer types and attributes
+DURING      `x DURING y`: x lies within y, and touches neither of its ends
 EACH        `B+ b[] EACH NEXT`: how one element of a list follows the one before; `EACH WITHIN 5 SECONDS`
 ELSE        the value of CASE if no condition holds
 EMPTY       `SHOW EMPTY MATCHES`, `OMIT EMPTY MATCHES`: rows for matches without rows, or none
 END         `END BY te`: the column that holds the end of an event; the end of CASE
+EQUALS      `x EQUALS y`: both start together and end together
 ESCAPE      the character that takes the meaning from % and _ in LIKE
 EVENTS      `WITHIN 50 EVENTS`: a window that counts events; in WITH STATS, how many there are
 EXCEPT      `SELECT ... EXCEPT SELECT ...`: at every instant what the first has, and not the second
@@ -181,6 +186,8 @@ EXISTS      `EXISTS x : pattern`: the matches of the pattern with `x` dropped, e
 FALSE       the condition does not hold
 FILTER      `sum(A.x) FILTER (WHERE A.y > 0)`, in MATCH_RECOGNIZE: only rows that meet a condition
 FINAL       `FINAL LAST(A.x)`: of the complete match
+FINISHED    `x FINISHED BY y`: both end together, and x starts first
+FINISHES    `x FINISHES y`: both end together, and y starts first
 FIRST       `first(b[].x)`; `NULLS FIRST`; `SKIP TO FIRST A`
 FORMAT      the format of the file: csv, json or parquet; after TIMESTAMP BY, how times are written
 FREQUENT    `MOST FREQUENT column share`, in WITH STATS: how much of a column its commonest value is
@@ -203,6 +210,8 @@ MATCH_RECOGNIZE             SQL:2016's row patterns: a regular expression over t
 MATCH_RECOGNIZE_SEQUENTIAL  JEPC's sequential patterns: a regular expression over the events of a stream
 MATCH_RECOGNIZE_TEMPORAL    JEPC's temporal patterns: relations between the times of situations
 MEASURES    the columns that a match of a row pattern has
+MEETS       `x MEETS y`: x ends when y starts, and neither is a point
+MET         `x MET BY y`: x starts when y ends, and neither is a point
 MOST        `MOST FREQUENT column share`, in WITH STATS
 NEXT        `SEQ(A a, NEXT B b)`: no other such B lies between; `SKIP TILL NEXT MATCH`; `NEXT(x)`
 NOT         the condition does not hold; before a part of a pattern the same as `!`: there is no match of it
@@ -214,6 +223,8 @@ OPTIONS     settings of the file's format: `OPTIONS (delimiter ';')`
 OR          one of the conditions holds; `OR(A a, B b)`: one of the parts of the pattern
 ORDER       `ORDER BY`: in which order rows come
 OVER        window functions: for Spark, in the query around MATCH_RECOGNIZE
+OVERLAPPED  `x OVERLAPPED BY y`: y starts first, and ends within x
+OVERLAPS    `x OVERLAPS y`: x starts first, and ends within y
 PARTIAL     `WITH PARTIAL MATCHES`: also how far each start came, and why it stopped
 PARTITION   `PARTITION BY id`: only events with equal values belong together
 PAST        `SKIP PAST LAST EVENT`, in MATCH_RECOGNIZE `ROW`: the next match begins after this one
@@ -240,6 +251,8 @@ SHARE       `TYPE A SHARE 0.1`, in WITH STATS: how many of the events are of the
 SHOW        `SHOW EMPTY MATCHES`: a row for a match without rows
 SKIP        `SKIP TILL NEXT MATCH`: a selection strategy; `AFTER MATCH SKIP`
 SPAN        `SPAN 7 DAYS`, in WITH STATS: the time that the stream covers
+STARTED     `x STARTED BY y`: both start together, and y ends first
+STARTS      `x STARTS y`: both start together, and x ends first
 STATS       `WITH STATS (EVENTS 1000000)`: what is known of a stream, for the choice of a plan
 STREAM      `CREATE STREAM name (columns) TIMESTAMP BY ts`: events
 STRICT      `SEQ(A a, STRICT B b)`: no event lies between; `USING STRICT CONTIGUITY`
@@ -279,6 +292,21 @@ def keyword_help(word: str) -> str | None:
     '`SEQ(A a, B b)`: one after the other, each ending before the next one starts'
     """
     return KEYWORD_HELP.get(word.upper())
+
+
+def relation_help(name: str) -> str:
+    """
+    >>> print(relation_help("OVERLAPS"))
+    `x OVERLAPS y`: `x.ts < y.ts AND y.ts < x.te AND x.te < y.te`
+    """
+    meaning = " AND ".join(
+        f"{_end_text(one.left)} {one.op} {_end_text(one.right)}" for one in COMPARISONS[name]
+    )
+    return f"`x {name} y`: `{meaning}`"
+
+
+def _end_text(point: EndPoint) -> str:
+    return f"{'x' if point.symbol == 'A' else 'y'}.{'te' if point.end else 'ts'}"
 
 
 # Rules of the grammar that wait for the name of a type, a stream or a query.

@@ -16,6 +16,7 @@ from neelc.tools.lints.leading_variable_matches_everything import leading_variab
 from neelc.tools.lints.lint import Lint, LintedClause, LintedQuery, RowLint
 from neelc.tools.lints.negation_after_a_list import negation_after_a_list
 from neelc.tools.lints.nothing_lasts import nothing_lasts
+from neelc.tools.lints.relation_of_points import relation_of_points
 from neelc.tools.lints.row_condition_always_true import row_condition_always_true
 from neelc.tools.lints.row_conditions_never_true import row_conditions_never_true
 from neelc.tools.lints.row_value_always_null import row_value_always_null
@@ -30,6 +31,7 @@ LINTS: tuple[Lint, ...] = (
     conditions_never_true,  # NEEL6004
     condition_against_order,  # NEEL6005
     window_too_short,  # NEEL6005
+    relation_of_points,  # NEEL6007
     negation_after_a_list,  # NEEL6130
 )
 

@@ -25,8 +25,8 @@ def condition_against_order(linted: LintedQuery) -> Iterator[Diagnostic]:
     """
     for clash in linted.clashes:
         if clash.order:
-            *others, last = clash.conditions
-            named = " and ".join(f"`{linted.text(other)}`" for other in others)
+            last, others = clash.conditions[-1], linted.others(clash)
+            named = " and ".join(f"`{other}`" for other in others)
             what = f"`{linted.text(last)}` is never TRUE" + (f" with {named}" if others else "")
             order = " and ".join(dict.fromkeys(_order(claim) for claim in clash.order))
             message = f"{what}, as {order}: {consequence(clash.region, linted)}"

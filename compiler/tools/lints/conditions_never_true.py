@@ -35,12 +35,12 @@ def conditions_never_true(linted: LintedQuery) -> Iterator[Diagnostic]:
 
 
 def _warning(clash: Clash, linted: LintedQuery) -> Diagnostic:
-    *others, last = clash.conditions
+    last, others = clash.conditions[-1], linted.others(clash)
     result = consequence(clash.region, linted)
     if not others:
         message = f"`{linted.text(last)}` is never TRUE: {result}"
         return linted.warning("NEEL6004", message, last, null_hint(last, linted))
-    named = " and ".join(f"`{linted.text(other)}`" for other in others)
+    named = " and ".join(f"`{other}`" for other in others)
     message = f"`{linted.text(last)}` contradicts {named}: {result}"
     return linted.warning("NEEL6004", message, last)
 

@@ -17,7 +17,8 @@ from neelc.ir import expressions as e
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
 from neelc.ir.bound_rows import Recognize
-from neelc.ir.expressions import Expr, Variable, conjuncts
+from neelc.ir.end_points import names_between
+from neelc.ir.expressions import Expr, Variable, conjuncts, written_conjuncts
 from neelc.ir.names import bare, same
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import all_parts, inner_parts
@@ -204,14 +205,57 @@ class LintedQuery(WrittenText):
         return tuple(
             (conjunct, part)
             for part in all_parts(self.match.pattern)
-            for conjunct in conjuncts(part.where)
+            for conjunct in written_conjuncts(part.where)
             if not isinstance(conjunct, e.SameAttributes)
         )
 
     @cached_property
     def clashes(self) -> tuple[Clash, ...]:
-        """What cannot be TRUE together."""
-        return tuple(clashes(self.match))
+        """What cannot be TRUE together, but for relations that events cannot have: those say why."""
+        impossible = {one.span for _, one in self.impossible_relations}
+        return tuple(
+            clash
+            for clash in clashes(self.match)
+            if not impossible.intersection(node.span for one in clash.conditions for node in walk(one))
+        )
+
+    @cached_property
+    def impossible_relations(self) -> tuple[tuple[p.Pattern, e.RelatedEvents], ...]:
+        """The relations that two events cannot have, because one of them or both are points; each with the
+        part it stands at."""
+        return tuple(
+            (part, node)
+            for part in all_parts(self.match.pattern)
+            if part.where is not None
+            for node in walk(part.where)
+            if isinstance(node, e.RelatedEvents) and node.relation not in self.relations_of(node)
+        )
+
+    def relations_of(self, node: e.RelatedEvents) -> tuple[str, ...]:
+        """The relations that two events can have."""
+        return names_between(self.may_last(node.left), self.may_last(node.right))
+
+    def may_last(self, event: e.EventRef) -> bool:
+        """Whether an event may end after it starts."""
+        names = [node.name for node in walk(event) if isinstance(node, Variable)]
+        if isinstance(event, e.InnerVariable):
+            names = [event.name]
+        types = [
+            kind
+            for part in all_parts(self.match.pattern)
+            for kind, variable in _declared_events(part)
+            if variable in names
+        ]
+        return not types or any(map(self.facts.may_last, types))
+
+    def written(self, part: p.Pattern) -> tuple[Expr, ...]:
+        """The conjuncts of a part as they were written."""
+        return written_conjuncts(part.where)
+
+    def others(self, clash: Clash) -> tuple[str, ...]:
+        """The texts of the conditions that the last one clashes with. Those of one relation have one text."""
+        *others, last = map(self.text, clash.conditions)
+        return tuple(text for text in dict.fromkeys(others) if text != last)
 
     def is_always_true(self, conjunct: e.Expr, part: p.Pattern) -> bool:
         """Whether a conjunct excludes nothing. The part it stands at matters only for times."""
@@ -223,6 +267,13 @@ class LintedQuery(WrittenText):
         """A warning that points at a node of the query, or at the whole query if that has no place."""
         span = (place and place.span) or self.match.pattern.span or self.match.span or Span(0, 1)
         return Diagnostic(code, message, span, hint)
+
+
+def _declared_events(part: p.Pattern) -> Iterator[tuple[str, str | None]]:
+    """The type of the events that a part binds itself, and the variable."""
+    match part:
+        case p.Event(kind, variable) | p.Repeat(p.Event(kind), variable=variable):
+            yield kind, variable
 
 
 Lint = Callable[[LintedQuery], Iterator[Diagnostic]]

@@ -16,7 +16,7 @@ from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import Clock, Column, Match, OutputColumn, Stream
 from neelc.ir.types import Array, DataType, Struct, StructField
 from neelc.pattern.analysis.equalities import same_at
-from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.pattern.analysis.keys import Key, lasting_keys
 from neelc.pattern.analysis.regions import plain
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.events import in_order
@@ -275,7 +275,8 @@ Keys = dict[str, tuple[str, ...]]
 
 
 def lane_keys(match: Match, columns: Sequence[str] = ()) -> Keys:
-    """These columns, if there are any, else those of PARTITION BY or `[id]`, else what conditions make equal.
+    """These columns, if there are any, else those of PARTITION BY or `[id]`, else what conditions make equal,
+    but for times that a relation does.
 
     >>> from pattern_examples import query
     >>> lane_keys(query("SEQ(A a, !B b, C c) WHERE [id]"))
@@ -292,7 +293,7 @@ def lane_keys(match: Match, columns: Sequence[str] = ()) -> Keys:
     found = _columns(streams, names)
     if names and len(found) == len(streams):
         return found
-    return next((keys for key in partition_keys(match) if (keys := _of_key(key, match))), {})
+    return next((keys for key in lasting_keys(match) if (keys := _of_key(key, match))), {})
 
 
 def keys_named(streams: Sequence[Stream], names: Sequence[str]) -> Keys:

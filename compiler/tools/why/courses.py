@@ -20,8 +20,8 @@ from neelc.ir.expressions import (
     Expr,
     Field,
     SameAttributes,
-    conjuncts,
     names_in,
+    written_conjuncts,
 )
 from neelc.ir.node import Node, children, transform
 from neelc.ir.patterns import declared, inner_parts, may_be_empty
@@ -131,7 +131,7 @@ def _branches(pattern: p.Pattern) -> Iterator[p.Pattern]:
         if isinstance(branch, p.Not) or (branch.within and pattern.within):
             yield p.And((branch,), where=pattern.where, within=pattern.within)
             continue
-        where = conjoined((*conjuncts(branch.where), *conjuncts(pattern.where)))
+        where = conjoined((*written_conjuncts(branch.where), *written_conjuncts(pattern.where)))
         yield from _branches(replace(branch, where=where, within=branch.within or pattern.within))
 
 
@@ -154,7 +154,7 @@ def _without_names(pattern: p.Pattern, later: frozenset[str]) -> p.Pattern:
         if not isinstance(node, p.Pattern) or not names_in(node.where) & later:
             return None
         return replace(
-            node, where=conjoined(one for one in conjuncts(node.where) if not names_in(one) & later)
+            node, where=conjoined(one for one in written_conjuncts(node.where) if not names_in(one) & later)
         )
 
     changed = transform(pattern, change)
@@ -235,14 +235,22 @@ def values(match: Match, requirement: Requirement, binding: Binding) -> Values:
         events = [event for view in views(pattern, path, binding) for event in bound_events(view)]
         return _values_of_attributes(names or match.partition, events)
     assert requirement.expression is not None, "a condition has an expression"
+    context = checked_in(match, requirement, binding)
+    if context is None:
+        return ()
+    index = () if context.current is None else (("i", str(context.current + 1)),)
+    return (*index, *dict.fromkeys(_values_in(requirement.expression, context)))
+
+
+def checked_in(match: Match, requirement: Requirement, binding: Binding) -> EvaluationContext | None:
+    """Where a condition fails, else where it applies; None if it does nowhere."""
+    assert requirement.expression is not None, "a condition has an expression"
+    pattern, path = match.pattern, requirement.path or ()
     analyzed = condition(requirement.expression)
     found = [(view, place) for view in views(pattern, path, binding) for place in places_of(analyzed, view)]
     failing = [(view, place) for view, place in found if not holds_at(analyzed, view, place)]
     applicable = [(view, place) for view, place in found if place is None or place >= analyzed.lag]
-    for view, place in (failing or applicable or found)[:1]:
-        index = () if place is None else (("i", str(place + 1)),)
-        return (*index, *dict.fromkeys(_values_in(requirement.expression, EvaluationContext(view, place))))
-    return ()
+    return next((EvaluationContext(view, place) for view, place in failing or applicable or found), None)
 
 
 def _values_of_attributes(names: Sequence[str], events: Sequence[ReferenceEvent]) -> Values:

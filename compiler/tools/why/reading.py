@@ -19,7 +19,7 @@ from neelc.ir.patterns import Exists, Pattern, Repeat, Window, all_parts
 from neelc.ir.program import Match, Program, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
-from neelc.pattern.analysis.keys import Key, partition_keys
+from neelc.pattern.analysis.keys import Key, lasting_keys
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.events import in_order, members, ranked
@@ -36,7 +36,13 @@ from neelc.runtime.values.order import comparable
 from neelc.tools.why.courses import size
 from neelc.tools.why.model import shown, window_of, window_size
 from neelc.tools.why.questions import AnswerCache, StepLimit
-from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements, without
+from neelc.tools.why.requirements import (
+    Requirement,
+    RequirementChange,
+    changed,
+    requirements,
+    without,
+)
 
 # The keys of a query: which of them are requested, and which events belong together.
 #
@@ -78,7 +84,7 @@ def key_filter(match: Match, texts: Sequence[str]) -> dict[str, list[str]]:
     Traceback (most recent call last):
     neelc.files.CallError: key 7: the query has several keys, say which one: id=7 or user=7
     """
-    return key_filter_of([key.name for key in partition_keys(match)], texts)
+    return key_filter_of([key.name for key in lasting_keys(match)], texts)
 
 
 def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[str]]:
@@ -101,7 +107,7 @@ def key_filter_of(names: Sequence[str], texts: Sequence[str]) -> dict[str, list[
 
 def groups(match: Match, events: Sequence[ReferenceEvent], requested: KeyFilter) -> list[KeyEvents]:
     """The events that can matter, grouped by the requested keys."""
-    keys, events = partition_keys(match), tuple(ranked(events))
+    keys, events = lasting_keys(match), tuple(ranked(events))
     if not keys:
         return [KeyEvents({}, in_order(events))]
     found: dict[object, list[ReferenceEvent]] = {}
@@ -135,7 +141,7 @@ def is_requested(texts: Mapping[str, str], requested: KeyFilter) -> bool:
 def _keys_of_events(
     match: Match, keys: Sequence[Key], events: Sequence[ReferenceEvent]
 ) -> Iterator[tuple[ReferenceEvent, tuple[object, ...]]]:
-    """Each event that can matter, with its values of the keys. No event has two (`partition_keys`)."""
+    """Each event that can matter, with its values of the keys. No event has two (`lasting_keys`)."""
     of_type = members(match.types, events)
     types = variable_types(match)
     found: dict[ReferenceEvent, list[object]] = {}
@@ -180,7 +186,7 @@ def no_such_key(requested: KeyFilter, present: Sequence[Mapping[str, str]]) -> C
 
 def columns(match: Match, stream: Stream, name: str) -> list[str] | None:
     """The columns of a stream that hold the key `name`; None if a reader cannot tell by columns alone."""
-    terms = next(dict(key.terms) for key in partition_keys(match) if key.name == name)
+    terms = next(dict(key.terms) for key in lasting_keys(match) if key.name == name)
     types = {type.name: type for type in match.types}
     found = {name} if match.partition else set()
     for variable, type in variable_types(match).items():

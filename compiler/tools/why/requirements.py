@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from itertools import count
 
 from neelc.ir import patterns as p
-from neelc.ir.expressions import Conjunction, Expr, SameAttributes, conjuncts
+from neelc.ir.expressions import Conjunction, Expr, SameAttributes, written_conjuncts
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Listing, inner_parts
@@ -75,7 +75,7 @@ def _of_query(match: Match) -> Iterator[Requirement]:
 def _of_part(part: p.Pattern, path: Path) -> Iterator[Requirement]:
     if part.within is not None:
         yield Requirement("window", f"WITHIN {show_window(part.within)}", path, window=part.within)
-    for place, conjunct in enumerate(conjuncts(part.where)):
+    for place, conjunct in enumerate(written_conjuncts(part.where)):
         kind = "same" if isinstance(conjunct, SameAttributes) else "condition"
         yield Requirement(kind, str(conjunct), path, place, conjunct)
     for place, inner in enumerate(inner_parts(part)):
@@ -166,7 +166,7 @@ class _Relaxing:
         """A part, and all below it, with what is dropped left out."""
         here = [one for one in self.dropped if one.path == path]
         gone = {one.place for one in here if one.kind in ("condition", "same")}
-        where = conjoined(one for place, one in enumerate(conjuncts(part.where)) if place not in gone)
+        where = conjoined(one for place, one in enumerate(written_conjuncts(part.where)) if place not in gone)
         is_open = any(one.kind == "window" for one in here)
         within = self.windows.get(path, None if is_open else part.within)
         if isinstance(part, Listing):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice
 
 from neelc.ir import patterns as p
+from neelc.ir.expressions import RelatedEvents
 from neelc.ir.names import bare
 from neelc.ir.patterns import all_parts, declared
 from neelc.ir.program import Match
@@ -17,7 +18,7 @@ from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent,
 from neelc.runtime.reference.question import ReferenceQuery
 from neelc.runtime.reference.satisfy import is_absent, is_match
 from neelc.syntax.print_patterns import as_written, show_window
-from neelc.tools.why.courses import Course, part_at, size, values, views
+from neelc.tools.why.courses import Course, checked_in, part_at, size, values, views
 from neelc.tools.why.model import (
     CheckedRequirement,
     OtherRun,
@@ -32,6 +33,7 @@ from neelc.tools.why.model import (
 )
 from neelc.tools.why.questions import AnswerCache
 from neelc.tools.why.reading import Relaxation, Relaxations, RelaxationSearch
+from neelc.tools.why.related import relations_held
 from neelc.tools.why.requirements import Requirement, RequirementChange, changed, requirements
 
 # Which events hit a negation: found by leaving events out until the reference reports no hit.
@@ -179,6 +181,18 @@ def _with_values(match: Match, one: Requirement, binding: Binding) -> CheckedReq
     )
 
 
+def _with_relation(match: Match, one: Requirement, binding: Binding) -> CheckedRequirement:
+    """What a condition failed with; of relations that are required, those that events have instead."""
+    checked = _with_values(match, one, binding)
+    if one.expression is None or one.kind != "condition":
+        return checked
+    context = checked_in(match, one, binding)
+    instead = "" if context is None else relations_held(one.expression, context)
+    if not instead or isinstance(one.expression, RelatedEvents):
+        return replace(checked, detail=instead or checked.detail)
+    return replace(checked, detail=f"{instead}, {checked.detail}")
+
+
 def failed(
     cache: AnswerCache, found: Relaxation, one: Requirement, start: ReferenceEvent
 ) -> CheckedRequirement:
@@ -203,7 +217,7 @@ def failed(
             else "others come between"
         )
         return CheckedRequirement(one.kind, one.text, had_to)
-    return _with_values(found.match, one, found.binding)
+    return _with_relation(found.match, one, found.binding)
 
 
 _NOTHING: dict[p.FollowKind | None, str] = {
