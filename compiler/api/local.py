@@ -16,23 +16,27 @@ from neelc.api.local_frame import LocalFrame
 from neelc.api.query import BoundScript, DisplayText, Query
 from neelc.api.session import Session
 from neelc.api.streams import (
+    DeclaredPath,
     StreamData,
-    format_of,
     in_catalog,
+    is_frame,
+    no_local_data,
     parquet_files,
     streams_read,
     variable_as_stream,
 )
 from neelc.arguments import Options
+from neelc.catalog.data_files import path_from
 from neelc.catalog.data_warnings import used_types
-from neelc.catalog.inputs import GivenStream, Location, unit_of
+from neelc.catalog.inputs import GivenStream, unit_of
+from neelc.catalog.location import Location
 from neelc.catalog.readers.text import Table, likely_timestamp
 from neelc.engines.fitting import table_without_rows
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.inputs import file_table, fitted_table
 from neelc.engines.local.plan import local_program, spelled_host
 from neelc.engines.local.program import LocalProgram, Types
-from neelc.engines.local.reading import scanned
+from neelc.engines.local.reading import reader_options, scanned
 from neelc.engines.local.tables import LocalTable, is_worth_splitting
 from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
@@ -175,16 +179,12 @@ class LocalStream:
 
     @property
     def _location(self) -> Location:
-        path = str(self.data.data)
-        kind = self.data.format or format_of(path)
-        return Location(
-            path,
-            Path(path),
-            Source(path, f"stream {self.name}"),
-            Span(0, len(path)),
-            kind,
-            dict(self.data.options),
-        )
+        data, path = self.data, str(self.data.data)
+        if isinstance(data, DeclaredPath):
+            source, span = data.source, data.span
+        else:
+            source, span = Source(path, f"stream {self.name}"), Span(0, len(path))
+        return Location(path, path_from(Path(), path), source, span, data.format, dict(data.options))
 
     def _tables(self, schema_only: bool) -> list[Table]:
         tables = self._typed_tables(schema_only)
@@ -202,10 +202,13 @@ class LocalStream:
         if self._held is not None:
             return [_without_rows(self._held.types, self.name)]
         location = self._location
-        if location.path.exists() and (location.format or "parquet") in ("csv", "json"):
-            return location.tables(schema_only)
-        read = Read(self.name, str(location.path), location.format, "", tuple(location.options.items()))
-        return [_without_rows(scanned(read, {}, self.engine.zone).types, self.name)]
+        files = location.files()
+        kind = location.kind(files[0])
+        with location.placed():
+            if kind in ("csv", "json"):
+                return replace(location, options=reader_options(kind, location.options)).tables(schema_only)
+            read = Read(self.name, str(location.path), kind, "", tuple(location.options.items()))
+            return [_without_rows(scanned(read, {}, self.engine.zone, files).types, self.name)]
 
 
 def session_over(events: StreamData, untrusted: bool) -> tuple[LocalSession, StreamData]:
@@ -258,7 +261,12 @@ class LocalSession(Session):
         look_up = partial(variable_as_stream, self._variables)
         return dict(in_catalog(script, given, look_up, map(written, mentioned)))
 
+    def _no_stream(self, value: object) -> str:
+        return no_local_data(value)
+
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> Any:
+        if is_frame(data.data):
+            raise TypeError(f"a stream is {self._no_stream(data.data)}")
         return LocalStream(name, data, self.engine, is_declared)
 
     def _describing(self, frame: Callable[[Stream], Any]) -> Describe:

@@ -20,8 +20,10 @@ from neelc.api.streams import (
     StreamData,
     as_data,
     declared_paths,
+    given_path,
     in_catalog,
     is_frame,
+    is_stream,
     no_frame,
     stream,
     table_of_spark,
@@ -142,9 +144,8 @@ class Session:
     ) -> None:
         """Give the queries of this session a stream; the last one of a name counts."""
         if isinstance(data, StreamData):
-            raise TypeError(
-                "register takes a DataFrame, the name of a table or a path; say what columns mean here"
-            )
+            raise TypeError("register takes data or a path, not a stream; say what columns mean here")
+        self._data(data)
         known = find(written(name), self._streams)
         self._streams.pop(known or name, None)
         self._streams[name] = stream(
@@ -407,10 +408,10 @@ class Session:
         if untrusted:
             refuse_files_and_agents(script, text)
         _refuse_parameters(streams, parameters_of(script))
-        here = {name: as_data(value) for name, value in streams.items()}
+        here = {name: self._data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
-        given |= dict(declared_paths(script, given))
+        given |= dict(declared_paths(script, given, text))
         given |= {} if untrusted else self._in_catalog(script, given)
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         hosts = [node for node in walk(script) if isinstance(node, HostSelect)]
@@ -438,6 +439,16 @@ class Session:
 
     # What other engines do otherwise.
 
+    def _data(self, value: object) -> StreamData:
+        """What a call gives for a stream."""
+        if not isinstance(value, StreamData) and not is_stream(given_path(value)):
+            raise TypeError(f"a stream is {self._no_stream(value)}")
+        return as_data(value)
+
+    def _no_stream(self, value: object) -> str:
+        """What fits here, where a value does not."""
+        return no_frame(value, ", the name of a table or a path")
+
     def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
         """Tables that the script names and nobody gives."""
         return dict(in_catalog(script, given, partial(table_of_spark, self.spark)))
@@ -445,7 +456,7 @@ class Session:
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> RegisteredStream:
         """A stream of a call."""
         if not isinstance(data.data, str) and not is_frame(data.data):
-            raise TypeError(f"a stream is {no_frame(data.data, ', the name of a table or a path')}")
+            raise TypeError(f"a stream is {self._no_stream(data.data)}")
         return RegisteredStream(name, data, self.spark, is_declared)
 
     def _describing(self, frame: Callable[[Stream], Frame]) -> Describe:

@@ -144,6 +144,14 @@ def as_local_table(value: Any) -> LocalTable:
     >>> {name: str(type) for name, type in as_local_table([{"a": 1, "b": "x"}, {"a": 2}]).types.items()}
     {'a': 'BIGINT', 'b': 'STRING'}
     """
+    try:
+        return _converted(value)
+    except pa.ArrowException as error:
+        what = "values of a column have several types, or one that Spark does not have"
+        raise UnreadableData(f"{what}: {', '.join(map(str, error.args))}") from None
+
+
+def _converted(value: Any) -> LocalTable:
     kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
     match value:
         case LocalTable():
@@ -179,10 +187,7 @@ def _of_rows(rows: list[Any]) -> pa.Table:
         if not isinstance(row, Mapping):
             raise UnreadableData(f"a row is a dict, not a {type(row).__name__}")
     names = dict.fromkeys(str(name) for row in rows for name in row)
-    try:
-        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
-    except pa.ArrowException as error:
-        raise UnreadableData(f"values of a column have several types: {error}") from None
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 def _table(table: pa.Table) -> LocalTable:

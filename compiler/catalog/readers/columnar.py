@@ -1,9 +1,9 @@
-"""Parquet files, through pyarrow."""
+"""Parquet, ORC and Arrow files, through pyarrow."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,23 +104,39 @@ class ArrowTable(Table):
         ]
 
 
-def read_parquet(path: Path, name: str, schema_only: bool = False) -> ArrowTable:
-    """The table of a Parquet file, or only its columns."""
+def read_columns(path: Path, name: str, kind: str, schema_only: bool = False) -> ArrowTable:
+    """The table of a file of this kind, or only its columns."""
     try:
         pyarrow: Any = importlib.import_module("pyarrow")
-        parquet: Any = importlib.import_module("pyarrow.parquet")
+        reader: Any = importlib.import_module(_MODULES[kind])
     except ImportError:
         raise NoArrow from None
     try:
-        if schema_only:
-            schema, data = parquet.read_schema(path), []
+        if kind == "arrow":
+            schema, rows = _ipc(reader, path)
         else:
-            table = _in_microseconds(parquet.ParquetFile(path).read(), pyarrow)
-            schema, data = table.schema, [column.to_pylist() for column in table.columns]
+            opened = reader.ParquetFile(path) if kind == "parquet" else reader.ORCFile(path)
+            schema = opened.schema_arrow if kind == "parquet" else opened.schema
+            rows = opened.read
+        table = None if schema_only else _in_microseconds(rows(), pyarrow)
     except (pyarrow.ArrowException, OSError) as error:
-        raise UnreadableFile(str(error)) from None
-    types = [spark_type(field.type) for field in schema]
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UnreadableFile(reason) from None
+    data = [] if table is None else [column.to_pylist() for column in table.columns]
+    types = [spark_type(field.type) for field in (schema if table is None else table.schema)]
     return ArrowTable(Source(", ".join(schema.names), name), tuple(schema.names), types, data)
+
+
+_MODULES = {"parquet": "pyarrow.parquet", "orc": "pyarrow.orc", "arrow": "pyarrow.ipc"}
+ARROW_STREAM = b"\xff\xff\xff\xff"
+"""How a file of Arrow begins that is written as a stream."""
+
+
+def _ipc(reader: Any, path: Path) -> tuple[Any, Callable[[], Any]]:
+    content = path.read_bytes()
+    is_stream = content.startswith(ARROW_STREAM)
+    opened = reader.open_stream(content) if is_stream else reader.open_file(content)
+    return opened.schema, opened.read_all
 
 
 def _in_microseconds(table: Any, pyarrow: Any) -> Any:
