@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
@@ -138,9 +139,40 @@ def test_some_rows_of_a_result_in_texts_of_spark() -> None:
     assert [half for half, _ in rows] == sorted((half for half, _ in rows), reverse=True)
     assert sorted(some.selectExpr("half").distinct().collect()) == [(0,), (5,), (10,), (15,), (20,)]
     assert some.limit(3).collect() == rows[:3]
-    for wrong in ("nothing > 1", "no_such_function(a_id)"):
-        with pytest.raises(neelc.NeelRunError, match=r"NEEL4150.*unknown to the local engine"):
-            frame.where(wrong)
+    with pytest.raises(neelc.NeelQueryError, match=r"NEEL4150.*the function no_such_function"):
+        frame.where("no_such_function(a_id)")
+
+
+def test_texts_that_are_wrong_are_shown_with_their_place() -> None:
+    frame = pairs()
+    with pytest.raises(neelc.NeelQueryError) as raised:
+        frame.where("a_id > 1 AND nothing > 1")
+    assert str(raised.value).splitlines() == [
+        "error[NEEL2003]: no column `nothing`",
+        " --> where:1:14",
+        "  |",
+        "1 | a_id > 1 AND nothing > 1",
+        "  |              ^^^^^^^",
+        f"  = hint: columns: {', '.join(frame.columns)}",
+    ]
+    with pytest.raises(neelc.NeelQueryError, match=r"(?s)NEEL2003.*orderBy:1:1.*did you mean b_ts\?"):
+        frame.orderBy("bts DESC")
+    with pytest.raises(neelc.NeelQueryError, match=r"(?s)NEEL1001.*not a text of Spark's SQL.*where:1:1"):
+        frame.where("a_id >")
+
+
+def test_numbers_and_paths_that_are_wrong(tmp_path: Path) -> None:
+    frame = pairs()
+    for call, said in (
+        (lambda: frame.limit(-1), "limit: a whole number of at least 0, not -1"),
+        (lambda: frame.limit(cast(Any, "x")), "limit: a whole number of at least 0, not 'x'"),
+        (lambda: frame.batches(0), "batches: a whole number of at least 1, not 0"),
+        (lambda: frame.orderBy(), "orderBy: by which columns? There are a_id"),
+        (lambda: frame.write(tmp_path / "none" / "x.parquet"), "cannot be written: No such file"),
+        (lambda: frame.write(tmp_path / "none" / "x.csv"), "cannot be written: No such file"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            call()
 
 
 def test_a_result_is_a_stream_of_another_query() -> None:
