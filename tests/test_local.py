@@ -17,6 +17,8 @@ import pytest
 from repository import ROOT
 
 import neelc
+from neelc.engines.local.execution import LocalRun
+from neelc.engines.local.tasks import KernelTask
 
 TWICE = "PATTERN SEQ(Login l, !Logout o, Login m) WHERE [user] WITHIN 10 MINUTES RETURN m.user, l.ts, m.ts"
 LOGINS = [
@@ -392,3 +394,40 @@ def test_bad_data_writes_nothing(tmp_path: Path) -> None:
     )
     assert done.returncode == 3 and "NEEL5003" in done.stderr, done.stderr
     assert not (tmp_path / "x.csv").exists() and "Traceback" not in done.stderr
+
+
+def test_explanations_count_what_is_in_memory() -> None:
+    rows = [{"ts": one, "kind": "ab"[one % 2], "k": one % 5} for one in range(20)]
+    query = "PATTERN SEQ(a x, b y) WHERE [k] WITHIN 10 SECONDS RETURN x.ts"
+    with neelc.local() as session:
+        for data in (rows, pa.Table.from_pylist(rows)):
+            text = session.explain(query, Events=neelc.stream(data, type="kind", unit="s"))
+            assert "rows     20, counted" in text and "1,000,000" not in text
+            assert text.endswith("Engine local: 20 rows in memory. Kernels run in one process.\n")
+        table = pa.table({"ts": list(range(30_000)), "k": [1] * 30_000})
+        text = session.explain("PATTERN SEQ(A a, A b) WITHIN 10 SECONDS", A=neelc.stream(table, unit="s"))
+        assert "rows     30,000, counted" in text
+
+
+def test_chunks_of_time_are_spread_over_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key, the number of a chunk is one; matches at the ends of chunks are found once."""
+    monkeypatch.setattr("neelc.engines.local.tables.MANY_ROWS", 1000)
+    path = tmp_path / "events.parquet"
+    kinds = ["abc"[one * one % 7 % 3] for one in range(3000)]
+    pa.parquet.write_table(pa.table({"ts": list(range(3000)), "kind": kinds}), path)
+    query = "PATTERN SEQ(a x, !c n, b y) WITHIN 7 SECONDS RETURN x.ts AS p, y.ts AS q"
+    events = neelc.stream(str(path), type="kind", unit="s")
+    spread: list[tuple[str, ...]] = []
+    split = LocalRun._found_in_parts
+
+    def watched(run: LocalRun, task: KernelTask) -> pa.Table:
+        spread.append(task.run.keys)
+        return split(run, task)
+
+    monkeypatch.setattr(LocalRun, "_found_in_parts", watched)
+    with neelc.local(processes=1) as one, neelc.local(processes=2) as two:
+        expected = sorted(one.sql(query, Events=events).collect())
+        assert spread == [] and len(expected) > 100
+        assert sorted(two.sql(query, Events=events).collect()) == expected
+        assert spread == [("chunk",)]
+        assert "split over 2 processes" in two.explain(query, mode="all", Events=events)

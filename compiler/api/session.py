@@ -58,6 +58,7 @@ from neelc.syntax.joined import RuleText, rule_texts
 
 if TYPE_CHECKING:
     from neelc.api.rules import Rules, RulesGiven
+    from neelc.catalog.inputs import Inputs
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.rows.bind.host import Describe
     from neelc.tools.why.model import Why
@@ -435,7 +436,8 @@ class Session:
             self._check(program)
         if not program.queries:
             raise CallError("the script has no query")
-        return BoundScript(text, inputs.script, program, all_streams, _statistics(self.stats, program))
+        statistics = self._statistics(inputs, program, all_streams)
+        return BoundScript(text, inputs.script, program, all_streams, statistics)
 
     # What other engines do otherwise.
 
@@ -459,6 +461,10 @@ class Session:
             raise TypeError(f"a stream is {self._no_stream(data.data)}")
         return RegisteredStream(name, data, self.spark, is_declared)
 
+    def _statistics(self, inputs: Inputs, program: Program, streams: Mapping[str, Any]) -> Statistics:
+        """What is known about the streams of a script."""
+        return statistics_given(self.stats, program)
+
     def _describing(self, frame: Callable[[Stream], Frame]) -> Describe:
         """What knows the columns of queries in Spark's SQL."""
         return describing(self.spark, frame)
@@ -481,7 +487,8 @@ class Session:
         return Query(self.spark, bound, compiled)
 
 
-def _statistics(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:
+def statistics_given(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:
+    """What a file of statistics says about the streams of a program, or what stands in place of a file."""
     if stats is None:
         return Statistics()
     name = stats if isinstance(stats, str) else "stats"

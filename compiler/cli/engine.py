@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from neelc.catalog.data_files import is_url
 from neelc.catalog.inputs import Inputs, location_of
 from neelc.errors import NeelError
-from neelc.explain.engine import SPARK, Engine, local_engine
+from neelc.explain.engine import SPARK, Engine, kernels_run_in, local_engine
 from neelc.files import CallError
 
 if TYPE_CHECKING:
@@ -179,6 +179,5 @@ def _local_engine(tables: Mapping[str, LocalTable], size: str | None) -> Engine:
     from neelc.engines.local.tables import is_worth_splitting
 
     processes = len(os.sched_getaffinity(0)) if is_worth_splitting(tables.values()) else 1
-    kernels = "one process" if processes == 1 else f"{processes} processes, if they have keys"
     taken = "" if size is None else f" Up to {LIMITS}, `neelc run` takes it; beyond that, Spark."
-    return local_engine(processes, f"local: {size or 'as asked'}.{taken} Kernels run in {kernels}.")
+    return local_engine(processes, f"local: {size or 'as asked'}.{taken} {kernels_run_in(processes)}")

@@ -253,7 +253,7 @@ def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
         rows = rows_of(inputs, stream.name, raw_columns(stream))
     except (NeelError, CallError, OSError):
         return ()
-    return tuple(_counted(stream, [row for row in rows if row[stream.start] is not None]))
+    return tuple(counted(stream, rows))
 
 
 def is_small(location: Location) -> bool:
@@ -266,7 +266,9 @@ def is_small(location: Location) -> bool:
         return False
 
 
-def _counted(stream: Stream, events: Sequence[Row]) -> Iterator[Statistic]:
+def counted(stream: Stream, rows: Iterable[Row]) -> Iterator[Statistic]:
+    """What the rows of a stream say about it."""
+    events = [row for row in rows if row[stream.start] is not None]
     yield Statistic("EVENTS", (Decimal(len(events)),))
     seconds = _span_of_rows(stream, events)
     if seconds > 0:

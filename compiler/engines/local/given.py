@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neelc.engines.local.functions import arrow_type
 from neelc.engines.local.program import Types
-from neelc.engines.local.tables import DataScan, LocalTable
+from neelc.engines.local.tables import DataScan, DataSize, LocalTable
 from neelc.ir.names import written
 from neelc.ir.types import (
     BIGINT,
@@ -196,7 +196,7 @@ def _table(table: pa.Table) -> LocalTable:
         _column(table.column(place), field.type, types[field.name])
         for place, field in enumerate(table.schema)
     ]
-    return LocalTable(pa.table(columns, names=table.column_names), types)
+    return LocalTable(pa.table(columns, names=table.column_names), types, DataSize(rows=table.num_rows))
 
 
 def _column(column: pa.ChunkedArray, arrow: pa.DataType, type: DataType) -> pa.ChunkedArray:

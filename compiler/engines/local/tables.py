@@ -38,7 +38,11 @@ class DataSize:
         """
         >>> print(DataSize(1, 2548, None), DataSize(3, 7_000_000_000, 90_000_000), sep=" | ")
         1 file, 2.5 kB | 3 files, 7.0 GB, 90,000,000 rows
+        >>> print(DataSize(rows=20))
+        20 rows in memory
         """
+        if not self.files and self.rows:
+            return f"{self.rows:,} row{'' if self.rows == 1 else 's'} in memory"
         rows = "" if self.rows is None else f", {self.rows:,} rows"
         return f"{self.files} file{'' if self.files == 1 else 's'}, {in_bytes(self.bytes)}{rows}"
 
@@ -108,7 +112,8 @@ class DataScan:
 
 
 def is_worth_splitting(tables: Iterable[LocalTable]) -> bool:
-    """Whether there is so much to read that other processes should help, which can read it."""
+    """Whether there is so much to read that other processes should help, which can read it: tables in memory
+    would have to be written to a file for them first, which takes longer."""
     found = list(tables)
     are_portable = all(not isinstance(one.data, DataScan) or one.data.is_portable for one in found)
-    return are_portable and any(one.size.is_large for one in found)
+    return are_portable and any(one.size.is_large for one in found if one.size.files)
