@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -71,6 +71,18 @@ class Location:
         kind = special_kind(self.path)
         if kind is not None:
             self.fail("NEEL5001", f"{self.name} is {kind}, not a file", "write the data to a file first")
+
+    def check_there(self) -> None:
+        """Fail if nothing is there, or a pipe or a device. Which files of a directory are read is left to
+        whoever reads them: an option of Spark's may say it."""
+        self.check_kind()
+        if self.is_elsewhere:
+            return
+        if not self.path.exists():
+            self.files()  # of a pattern of names
+        elif self.path.is_dir():
+            for path in self.path.iterdir():
+                replace(self, path=path, name=f"{self.name.rstrip('/')}/{path.name}").check_kind()
 
     @property
     def is_elsewhere(self) -> bool:

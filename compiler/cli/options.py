@@ -307,8 +307,8 @@ def _check_there(location: Location) -> None:
     """Raises `CallError` if there is no such file here, or if it is none."""
     try:
         location.check_kind()
-        if not location.is_elsewhere and not location.path.exists():
-            location.files()  # of a pattern of names
+        if not location.path.exists():
+            location.check_there()
     except NeelError as error:
         raise CallError(f"--stream {location.source.text}: {error.diagnostics[0].message}") from None
 
@@ -524,8 +524,7 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
         location = location_of(inputs, name)
         if location is None:
             raise no_data(inputs, name)
-        if not location.is_elsewhere:
-            location.files()
+        location.check_there()
 
 
 def frames_of(
@@ -580,8 +579,9 @@ def literal(path: str) -> str:
 
 def _kind(location: Location) -> str:
     """The format of a file, or of the first file of a directory."""
-    is_here = not location.is_elsewhere
-    kind = location.kind(location.files()[0]) if is_here else kind_of(location.name, location.format)
+    kind = kind_of(location.name, location.format)
+    if not kind and not location.is_elsewhere:
+        kind = location.kind(location.files()[0])
     if kind == "arrow":
         message = f"{location.name}: Spark does not read Arrow files"
         location.fail("NEEL5006", message, "choose the local engine: --engine local")
