@@ -158,6 +158,21 @@ def test_a_value_of_a_partition_that_does_not_fit(command: Here) -> None:
     assert "`1` is not of type DATE (column `day`)" in done.err and "day=1" in done.err
 
 
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_columns_that_files_do_not_say_plainly(command: Here, engine: str) -> None:
+    """A column of a type that Spark does not have is none; INT96 is an instant."""
+    times = pa.array([1000, 2000, 3000, 4000], pa.timestamp("ms"))
+    found = table().set_column(0, "ts", times).append_column("day", pa.array([1] * 4, pa.time64("us")))
+    pa.parquet.write_table(found, "old.parquet", use_deprecated_int96_timestamps=True)
+    command.write("query.neel", QUERY.replace("RETURN", "RETURN x.ts AS t,"))
+    call = ("run", "query.neel", "--stream", "Events=old.parquet,type=kind", "--timezone", "+01:00")
+    done = command(*call, "--engine", engine, "--format", "csv")
+    first, *_ = done.out.splitlines()[1:]
+    assert done.status == 0 and first == "1970-01-01 01:00:01+01:00,1.5,2.5", done.err
+    with pytest.raises(neelc.NeelError, match="NEEL2003"):
+        neelc.local().sql("PATTERN a x RETURN x.day", E=neelc.stream("old.parquet", type="kind"))
+
+
 def test_paths_and_options_of_python(files: Path) -> None:
     assert rows_of(Path("a.csv")) == rows_of(Path("parts_csv")) == rows_of(files / "a.orc") == FOUND
     assert rows_of("parts_csv", format="csv") == rows_of("parts_csv/*.csv", format="csv") == FOUND

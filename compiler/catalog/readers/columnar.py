@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,10 @@ _SIMPLE: dict[str, DataType] = {
     "double": DOUBLE,
     "string": STRING,
     "large_string": STRING,
+    "string_view": STRING,
     "binary": BINARY,
     "large_binary": BINARY,
+    "binary_view": BINARY,
     "date32[day]": DATE,
     "date64[ms]": DATE,
     "null": VOID,
@@ -112,19 +114,31 @@ def read_columns(path: Path, name: str, kind: str, schema_only: bool = False) ->
     except ImportError:
         raise NoArrow from None
     try:
+        opened: Any = None
         if kind == "arrow":
             schema, rows = _ipc(reader, path)
         else:
             opened = reader.ParquetFile(path) if kind == "parquet" else reader.ORCFile(path)
             schema = opened.schema_arrow if kind == "parquet" else opened.schema
             rows = opened.read
-        table = None if schema_only else _in_microseconds(rows(), pyarrow)
+        instants = instants_of(opened) if kind == "parquet" else set()
+        table = None if schema_only else _in_microseconds(rows(), instants, pyarrow)
     except (pyarrow.ArrowException, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise UnreadableFile(reason) from None
-    data = [] if table is None else [column.to_pylist() for column in table.columns]
-    types = [spark_type(field.type) for field in (schema if table is None else table.schema)]
-    return ArrowTable(Source(", ".join(schema.names), name), tuple(schema.names), types, data)
+    types = {
+        field.name: TIMESTAMP if field.name in instants else found
+        for field in (schema if table is None else table.schema)
+        if (found := type_of_arrow(field.type)) is not None
+    }
+    data = [] if table is None else [table.column(name).to_pylist() for name in types]
+    return ArrowTable(Source(", ".join(types), name), tuple(types), tuple(types.values()), data)
+
+
+def instants_of(file: Any) -> set[str]:
+    """The columns of a Parquet file that are instants although pyarrow gives them no time zone: INT96."""
+    leaves = (file.schema.column(at) for at in range(len(file.schema)))
+    return {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
 
 
 _MODULES = {"parquet": "pyarrow.parquet", "orc": "pyarrow.orc", "arrow": "pyarrow.ipc"}
@@ -139,32 +153,51 @@ def _ipc(reader: Any, path: Path) -> tuple[Any, Callable[[], Any]]:
     return opened.schema, opened.read_all
 
 
-def _in_microseconds(table: Any, pyarrow: Any) -> Any:
+def _in_microseconds(table: Any, instants: Collection[str], pyarrow: Any) -> Any:
     """Python's datetime, like Spark's TIMESTAMP, ends at microseconds."""
     for index, field in enumerate(table.schema):
         if str(field.type).startswith("timestamp[ns"):
-            kind = pyarrow.timestamp("us", tz=field.type.tz)
+            kind = pyarrow.timestamp("us", tz="UTC" if field.name in instants else field.type.tz)
             table = table.set_column(index, field.name, table.column(index).cast(kind, safe=False))
     return table
 
 
-def spark_type(arrow: Any) -> DataType:
-    """The type as which Spark reads a type of Arrow."""
-    name = str(arrow)
-    if name in _SIMPLE:
-        return _SIMPLE[name]
-    if name.startswith("timestamp"):
+def type_of_arrow(arrow: Any) -> DataType | None:
+    """The type as which Spark has the values of a type of Arrow; None if it has none.
+
+    >>> import pyarrow as pa
+    >>> print(type_of_arrow(pa.list_(pa.uint32())), type_of_arrow(pa.time64("us")))
+    ARRAY<BIGINT> None
+    """
+    kinds = importlib.import_module("pyarrow").types
+    if str(arrow) in _SIMPLE:
+        return _SIMPLE[str(arrow)]
+    if kinds.is_timestamp(arrow):
         return TIMESTAMP_NTZ if arrow.tz is None else TIMESTAMP
-    if name.startswith("decimal"):
-        return Decimal(arrow.precision, arrow.scale)
-    if name.startswith("duration"):
+    if kinds.is_decimal(arrow):
+        fits = 1 <= arrow.precision <= 38 and 0 <= arrow.scale <= arrow.precision
+        return Decimal(arrow.precision, arrow.scale) if fits else None
+    if kinds.is_duration(arrow):
         return DAY_INTERVAL
-    if name.startswith("dictionary"):
-        return spark_type(arrow.value_type)
-    if name.startswith(("list", "large_list", "fixed_size_list")):
-        return Array(spark_type(arrow.value_type))
-    if name.startswith("map"):
-        return Map(spark_type(arrow.key_type), spark_type(arrow.item_type))
-    if name.startswith("struct"):
-        return Struct(tuple(StructField(written(f.name), spark_type(f.type)) for f in arrow))
-    return STRING
+    if kinds.is_fixed_size_binary(arrow):
+        return BINARY
+    if kinds.is_dictionary(arrow):
+        return type_of_arrow(arrow.value_type)
+    if kinds.is_list(arrow) or kinds.is_large_list(arrow) or kinds.is_fixed_size_list(arrow):
+        element = type_of_arrow(arrow.value_type)
+        return None if element is None else Array(element)
+    if kinds.is_map(arrow):
+        key, value = type_of_arrow(arrow.key_type), type_of_arrow(arrow.item_type)
+        return None if key is None or value is None else Map(key, value)
+    if kinds.is_struct(arrow):
+        return _struct(list(arrow))
+    return None
+
+
+def _struct(fields: list[Any]) -> Struct | None:
+    typed = [(field.name, type_of_arrow(field.type)) for field in fields]
+    names = {name.lower() for name, _ in typed}
+    if len(names) < len(typed) or not typed:
+        return None  # DuckDB has no such struct
+    found = [StructField(written(name), type) for name, type in typed if type is not None]
+    return Struct(tuple(found)) if len(found) == len(typed) else None

@@ -25,10 +25,10 @@ from neelc.catalog.data_files import (
     partition_types,
     refusal,
 )
-from neelc.catalog.readers.columnar import ARROW_STREAM
+from neelc.catalog.readers.columnar import ARROW_STREAM, instants_of, type_of_arrow
 from neelc.catalog.readers.text import common_type, read_csv, read_json
 from neelc.engines.local.csv_files import check_harmless, chunks_of, csv_format, csv_scan, whole_source
-from neelc.engines.local.given import as_duck, type_of_arrow
+from neelc.engines.local.given import as_duck
 from neelc.engines.local.json_files import check_json, json_scan
 from neelc.engines.local.pool import LocalWorkerFailure
 from neelc.engines.local.program import Types
@@ -204,8 +204,7 @@ def _schema(file: DataFile, kind: str) -> _Schema:
 
             with ParquetFile(file.path) as opened:
                 schema = opened.schema_arrow
-                leaves = (opened.schema.column(at) for at in range(len(opened.schema)))
-                instants = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+                instants = instants_of(opened)
         else:
             schema = _opened([file], kind).schema
     except (pa.ArrowException, OSError) as error:
