@@ -1,4 +1,4 @@
-"""neelc: complex event processing for everyone who has Spark."""
+"""neelc: complex event processing for everyone who has Spark, or a laptop."""
 
 from __future__ import annotations
 

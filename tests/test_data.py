@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from neelc.catalog import inputs as cells
 from neelc.catalog import inputs as layout
-from neelc.catalog.inputs import Location, merged
+from neelc.catalog.inputs import merged
+from neelc.catalog.location import Location
 from neelc.catalog.readers.text import TypeMismatch, from_text, read_csv, read_json
 from neelc.errors import NeelError
 from neelc.ir.program import Column

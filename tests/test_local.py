@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +17,8 @@ import pytest
 from repository import ROOT
 
 import neelc
+from neelc.engines.local.execution import LocalRun
+from neelc.engines.local.tasks import KernelTask
 
 TWICE = "PATTERN SEQ(Login l, !Logout o, Login m) WHERE [user] WITHIN 10 MINUTES RETURN m.user, l.ts, m.ts"
 LOGINS = [
@@ -138,9 +141,40 @@ def test_some_rows_of_a_result_in_texts_of_spark() -> None:
     assert [half for half, _ in rows] == sorted((half for half, _ in rows), reverse=True)
     assert sorted(some.selectExpr("half").distinct().collect()) == [(0,), (5,), (10,), (15,), (20,)]
     assert some.limit(3).collect() == rows[:3]
-    for wrong in ("nothing > 1", "no_such_function(a_id)"):
-        with pytest.raises(neelc.NeelRunError, match=r"NEEL4150.*unknown to the local engine"):
-            frame.where(wrong)
+    with pytest.raises(neelc.NeelQueryError, match=r"NEEL4150.*the function no_such_function"):
+        frame.where("no_such_function(a_id)")
+
+
+def test_texts_that_are_wrong_are_shown_with_their_place() -> None:
+    frame = pairs()
+    with pytest.raises(neelc.NeelQueryError) as raised:
+        frame.where("a_id > 1 AND nothing > 1")
+    assert str(raised.value).splitlines() == [
+        "error[NEEL2003]: no column `nothing`",
+        " --> where:1:14",
+        "  |",
+        "1 | a_id > 1 AND nothing > 1",
+        "  |              ^^^^^^^",
+        f"  = hint: columns: {', '.join(frame.columns)}",
+    ]
+    with pytest.raises(neelc.NeelQueryError, match=r"(?s)NEEL2003.*orderBy:1:1.*did you mean b_ts\?"):
+        frame.orderBy("bts DESC")
+    with pytest.raises(neelc.NeelQueryError, match=r"(?s)NEEL1001.*not a text of Spark's SQL.*where:1:1"):
+        frame.where("a_id >")
+
+
+def test_numbers_and_paths_that_are_wrong(tmp_path: Path) -> None:
+    frame = pairs()
+    for call, said in (
+        (lambda: frame.limit(-1), "limit: a whole number of at least 0, not -1"),
+        (lambda: frame.limit(cast(Any, "x")), "limit: a whole number of at least 0, not 'x'"),
+        (lambda: frame.batches(0), "batches: a whole number of at least 1, not 0"),
+        (lambda: frame.orderBy(), "orderBy: by which columns? There are a_id"),
+        (lambda: frame.write(tmp_path / "none" / "x.parquet"), "cannot be written: No such file"),
+        (lambda: frame.write(tmp_path / "none" / "x.csv"), "cannot be written: No such file"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            call()
 
 
 def test_a_result_is_a_stream_of_another_query() -> None:
@@ -360,3 +394,40 @@ def test_bad_data_writes_nothing(tmp_path: Path) -> None:
     )
     assert done.returncode == 3 and "NEEL5003" in done.stderr, done.stderr
     assert not (tmp_path / "x.csv").exists() and "Traceback" not in done.stderr
+
+
+def test_explanations_count_what_is_in_memory() -> None:
+    rows = [{"ts": one, "kind": "ab"[one % 2], "k": one % 5} for one in range(20)]
+    query = "PATTERN SEQ(a x, b y) WHERE [k] WITHIN 10 SECONDS RETURN x.ts"
+    with neelc.local() as session:
+        for data in (rows, pa.Table.from_pylist(rows)):
+            text = session.explain(query, Events=neelc.stream(data, type="kind", unit="s"))
+            assert "rows     20, counted" in text and "1,000,000" not in text
+            assert text.endswith("Engine local: 20 rows in memory. Kernels run in one process.\n")
+        table = pa.table({"ts": list(range(30_000)), "k": [1] * 30_000})
+        text = session.explain("PATTERN SEQ(A a, A b) WITHIN 10 SECONDS", A=neelc.stream(table, unit="s"))
+        assert "rows     30,000, counted" in text
+
+
+def test_chunks_of_time_are_spread_over_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key, the number of a chunk is one; matches at the ends of chunks are found once."""
+    monkeypatch.setattr("neelc.engines.local.tables.MANY_ROWS", 1000)
+    path = tmp_path / "events.parquet"
+    kinds = ["abc"[one * one % 7 % 3] for one in range(3000)]
+    pa.parquet.write_table(pa.table({"ts": list(range(3000)), "kind": kinds}), path)
+    query = "PATTERN SEQ(a x, !c n, b y) WITHIN 7 SECONDS RETURN x.ts AS p, y.ts AS q"
+    events = neelc.stream(str(path), type="kind", unit="s")
+    spread: list[tuple[str, ...]] = []
+    split = LocalRun._found_in_parts
+
+    def watched(run: LocalRun, task: KernelTask) -> pa.Table:
+        spread.append(task.run.keys)
+        return split(run, task)
+
+    monkeypatch.setattr(LocalRun, "_found_in_parts", watched)
+    with neelc.local(processes=1) as one, neelc.local(processes=2) as two:
+        expected = sorted(one.sql(query, Events=events).collect())
+        assert spread == [] and len(expected) > 100
+        assert sorted(two.sql(query, Events=events).collect()) == expected
+        assert spread == [("chunk",)]
+        assert "split over 2 processes" in two.explain(query, mode="all", Events=events)

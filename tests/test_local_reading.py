@@ -20,8 +20,8 @@ import pyarrow.orc
 import pyarrow.parquet as parquet
 import pytest
 
-from neelc.catalog.inputs import Location
-from neelc.engines.local.data_files import data_files
+from neelc.catalog.data_files import data_files
+from neelc.catalog.location import Location
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.functions import reader_of
 from neelc.engines.local.given import as_local_table
@@ -79,7 +79,7 @@ def local_rows(
     try:
         rows = LocalEngine(ZONE, 1).run(program, {read.stream: table}).query().to_arrow_table()
     except duckdb.Error as error:
-        failure = read_failure(read, error, table.types, ZONE)
+        failure = read_failure(table, error, ZONE)
         if failure is None:
             raise
         raise failure from None
@@ -582,7 +582,10 @@ def test_files_that_are_cut_off_are_named(tmp_path: Path) -> None:
     content[100:4000] = b"\x00" * 3900
     path.write_bytes(content)
     found = str(outcome(lambda: local_rows(Read("S", str(path), "parquet"))))
-    assert found.startswith("[('NEEL5001',") and "stream `S`: cannot be read: " in found
+    assert (
+        found
+        == f"[('NEEL5001', '{path}: not a Parquet file that can be read: Snappy decompression failure')]"
+    )
     gz = tmp_path / "s.csv.gz"
     gz.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 100_000)[:-300])
     read = stream_read(stream(gz, TEXTS, {}, "csv"))
@@ -674,7 +677,7 @@ def test_compressed_files(ending: str, tmp_path: Path) -> None:
 def test_what_is_not_read(tmp_path: Path) -> None:
     path = written(tmp_path / "s.csv.bz2")
     read = stream_read(stream(path, TEXTS, {}, "csv"))
-    message = f"{path}: files of `.bz2` are not read by the local engine"
+    message = f"{path}: files of `.bz2` are not read here"
     assert outcome(lambda: local_rows(read)) == [("NEEL5001", message)]
     message = "`delta` is not a format that the local engine reads"
     assert outcome(lambda: local_rows(Read("S", str(path), "delta"))) == [("NEEL5006", message)]
@@ -753,11 +756,11 @@ def test_data_that_have_no_table(value: Any, message: str) -> None:
 def test_sizes(tmp_path: Path) -> None:
     for number in range(3):
         parquet.write_table(pa.table({"a": range(5)}), tmp_path / f"{number}.parquet")
-    found = size_of([str(tmp_path)])
+    found = size_of(data_files(str(tmp_path)))
     assert (found.files, found.rows) == (3, 15) and found.bytes > 0
     path = written(tmp_path / "s.csv")
-    assert size_of([str(path)]) == DataSize(1, path.stat().st_size, None)
-    assert size_of([str(tmp_path / "none")]) == DataSize(0, 0, None)
+    assert size_of(data_files(str(path))) == DataSize(1, path.stat().st_size, None)
+    assert size_of([]) == DataSize(0, 0, None)
 
 
 def sequence_of(lines: Sequence[Mapping[str, object]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,34 +14,42 @@ from typing import TYPE_CHECKING, Any
 from neelc.api.errors import translated
 from neelc.api.local_frame import LocalFrame
 from neelc.api.query import BoundScript, DisplayText, Query
-from neelc.api.session import Session
+from neelc.api.session import Session, statistics_given
 from neelc.api.streams import (
+    DeclaredPath,
     StreamData,
-    format_of,
     in_catalog,
+    is_frame,
+    no_local_data,
     parquet_files,
     streams_read,
     variable_as_stream,
 )
 from neelc.arguments import Options
+from neelc.catalog.data_files import path_from
 from neelc.catalog.data_warnings import used_types
-from neelc.catalog.inputs import GivenStream, Location, unit_of
+from neelc.catalog.inputs import GivenStream, Inputs, unit_of
+from neelc.catalog.location import Location
 from neelc.catalog.readers.text import Table, likely_timestamp
+from neelc.catalog.statistics.file import streams_of
+from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known
+from neelc.catalog.statistics.parquet import counted_in, metadata_of
 from neelc.engines.fitting import table_without_rows
+from neelc.engines.local.counting import counted_rows
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.inputs import file_table, fitted_table
 from neelc.engines.local.plan import local_program, spelled_host
 from neelc.engines.local.program import LocalProgram, Types
-from neelc.engines.local.reading import scanned
-from neelc.engines.local.tables import LocalTable, is_worth_splitting
+from neelc.engines.local.reading import reader_options, scanned
+from neelc.engines.local.tables import DataSize, LocalTable, is_worth_splitting
 from neelc.engines.spark.relations import Read
 from neelc.errors import Diagnostic, NeelError
-from neelc.explain.engine import Engine, local_engine
+from neelc.explain.engine import Engine, kernels_run_in, local_engine
 from neelc.files import CallError
-from neelc.ir.names import written
+from neelc.ir.names import find, written
 from neelc.ir.node import walk
 from neelc.ir.program import Column, Program, Stream
-from neelc.ir.script import HostSelect, Script
+from neelc.ir.script import HostSelect, Script, Statistic
 from neelc.rows.bind.host import ON_SPARK, Describe, DescribedColumns, UnspelledQuery
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.late_dataclass import dataclass
@@ -138,6 +146,7 @@ class LocalStream:
             data.end,
             data.type,
             None if data.unit is None else unit_of(data.unit),
+            self._location if isinstance(data.data, str) else None,
             timestamp_format=data.timestamp_format,
             then_by=data.then_by,
         )
@@ -153,6 +162,11 @@ class LocalStream:
         calls: dict[str, EvaluatedCall] = {}
         table = self.table(stream, calls)
         return LocalFrame.of_stream(self.engine, stream.name, table, calls.values())
+
+    def counted(self, stream: Stream) -> Iterator[Statistic]:
+        """What its data say about the bound stream, if they are in memory."""
+        if not isinstance(self.data.data, LocalFrame | str) and self._held is not None:
+            yield from counted_rows(stream, self._held)
 
     @property
     def columns(self) -> list[str]:
@@ -175,16 +189,12 @@ class LocalStream:
 
     @property
     def _location(self) -> Location:
-        path = str(self.data.data)
-        kind = self.data.format or format_of(path)
-        return Location(
-            path,
-            Path(path),
-            Source(path, f"stream {self.name}"),
-            Span(0, len(path)),
-            kind,
-            dict(self.data.options),
-        )
+        data, path = self.data, str(self.data.data)
+        if isinstance(data, DeclaredPath):
+            source, span = data.source, data.span
+        else:
+            source, span = Source(path, f"stream {self.name}"), Span(0, len(path))
+        return Location(path, path_from(Path(), path), source, span, data.format, dict(data.options))
 
     def _tables(self, schema_only: bool) -> list[Table]:
         tables = self._typed_tables(schema_only)
@@ -202,10 +212,13 @@ class LocalStream:
         if self._held is not None:
             return [_without_rows(self._held.types, self.name)]
         location = self._location
-        if location.path.exists() and (location.format or "parquet") in ("csv", "json"):
-            return location.tables(schema_only)
-        read = Read(self.name, str(location.path), location.format, "", tuple(location.options.items()))
-        return [_without_rows(scanned(read, {}, self.engine.zone).types, self.name)]
+        files = location.files()
+        kind = location.kind(files[0])
+        with location.placed():
+            if kind in ("csv", "json"):
+                return replace(location, options=reader_options(kind, location.options)).tables(schema_only)
+            read = Read(self.name, str(location.path), kind, "", tuple(location.options.items()))
+            return [_without_rows(scanned(read, {}, self.engine.zone, files).types, self.name)]
 
 
 def session_over(events: StreamData, untrusted: bool) -> tuple[LocalSession, StreamData]:
@@ -258,7 +271,24 @@ class LocalSession(Session):
         look_up = partial(variable_as_stream, self._variables)
         return dict(in_catalog(script, given, look_up, map(written, mentioned)))
 
+    def _statistics(self, inputs: Inputs, program: Program, streams: Mapping[str, Any]) -> Statistics:
+        """What the caller says, and what the data here say: in memory, in small files, and in the footers of
+        Parquet files."""
+        given = statistics_given(self.stats, program)
+        found: list[KnownStatistic] = []
+        for stream in (one for one in streams_of(program).values() if not one.is_relation):
+            data = streams.get(find(written(stream.name), streams) or "")
+            found += known(stream.name, metadata_of(inputs, stream).statistics, "metadata")
+            held = () if data is None else data.counted(stream)
+            found += known(stream.name, (*counted_in(inputs, stream), *held), "counted")
+        return Statistics((*given.known, *found), given.notes)
+
+    def _no_stream(self, value: object) -> str:
+        return no_local_data(value)
+
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> Any:
+        if is_frame(data.data):
+            raise TypeError(f"a stream is {self._no_stream(data.data)}")
         return LocalStream(name, data, self.engine, is_declared)
 
     def _describing(self, frame: Callable[[Stream], Any]) -> Describe:
@@ -351,7 +381,9 @@ def engine_for(bound: BoundScript, engine: LocalEngine) -> Engine:
 
 def engine_in_words(engine: LocalEngine, tables: Mapping[str, LocalTable]) -> Engine:
     """What an explanation of queries over tables is about."""
-    return local_engine(engine.processes if is_worth_splitting(tables.values()) else 1)
+    processes = engine.processes if is_worth_splitting(tables.values()) else 1
+    size = sum((table.size for table in tables.values()), DataSize())
+    return local_engine(processes, f"local: {size}. {kernels_run_in(processes)}")
 
 
 def tables_of(

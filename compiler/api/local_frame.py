@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from neelc.api.errors import NeelRunError, explain_failure
+from neelc.api.errors import NeelQueryError, NeelRunError, explain_failure
 from neelc.engines.local.execution import LocalEngine, LocalRun
 from neelc.engines.local.program import LocalProgram, StreamTable, Types
 from neelc.engines.local.results import is_failed_run, row_values
 from neelc.engines.local.tables import DataSize, LocalTable
 from neelc.engines.local.tasks import BATCH
-from neelc.errors import NeelError
-from neelc.files import CallError, whole_file
+from neelc.errors import Diagnostic, NeelError
+from neelc.files import CallError, not_writable, whole_file
 from neelc.ir.program import Column
 from neelc.ir.types import DAY_INTERVAL, STRING, VARIANT
 from neelc.runtime.late_dataclass import dataclass
@@ -25,6 +26,7 @@ from neelc.runtime.user_functions import AggregateFailure
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, quoted
 from neelc.scalar.duckdb.queries import spelled_query
+from neelc.source import Source, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,6 +128,9 @@ class LocalFrame:
 
     def batches(self, size: int = BATCH) -> Iterator[pa.RecordBatch]:
         """The rows as batches of Arrow, of which one at a time is in memory."""
+        return self._batches(whole_number("batches", size, 1))
+
+    def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
         with failing_locally(self.run):
             reader = self.run.query(self.text).to_arrow_reader(size)
             schema = _schema(self.types, reader.schema)
@@ -158,15 +163,19 @@ class LocalFrame:
 
     def where(self, condition: str) -> LocalFrame:
         """The rows that meet a condition."""
-        return self.query(f"SELECT * FROM {THESE} WHERE {condition}")
+        return self._asked("where", condition, f"SELECT * FROM {THESE} WHERE {condition}")
 
     def selectExpr(self, *items: str) -> LocalFrame:
         """The rows with other columns."""
-        return self.query(f"SELECT {', '.join(items)} FROM {THESE}")
+        text = ", ".join(items)
+        return self._asked("selectExpr", text, f"SELECT {text} FROM {THESE}")
 
     def orderBy(self, *columns: str) -> LocalFrame:
         """The rows in order of some columns, NULLs first."""
-        return self.query(f"SELECT * FROM {THESE} ORDER BY {', '.join(columns)}")
+        if not columns:
+            raise ValueError(f"orderBy: by which columns? There are {', '.join(self.types)}")
+        text = ", ".join(columns)
+        return self._asked("orderBy", text, f"SELECT * FROM {THESE} ORDER BY {text}")
 
     def distinct(self) -> LocalFrame:
         """The rows that differ."""
@@ -174,16 +183,24 @@ class LocalFrame:
 
     def limit(self, most: int) -> LocalFrame:
         """So many of the rows."""
-        return replace(self, text=f"SELECT * FROM ({self.text}) LIMIT {int(most)}")
+        return replace(self, text=f"SELECT * FROM ({self.text}) LIMIT {whole_number('limit', most, 0)}")
 
     def query(self, text: str, **others: LocalFrame) -> LocalFrame:
         """The rows of a query in Spark's SQL: `these` are the rows here, and `others` have their names."""
+        return self._asked("query", text, text, others)
+
+    def _asked(
+        self, method: str, written: str, text: str, others: Mapping[str, LocalFrame] | None = None
+    ) -> LocalFrame:
+        """The rows of a query, of which a caller of `method` has `written` a part."""
+        others = others or {}
         calls: dict[str, EvaluatedCall] = {}
         types = {THESE: self.types, **{name: frame.types for name, frame in others.items()}}
         try:
             found = spelled_query(text, types, {}, calls)
         except UnspelledOperation as error:
-            raise NeelRunError(f"unknown to the local engine: {error}", "NEEL4150") from None
+            names = [name for frame in (self, *others.values()) for name in frame.types]
+            raise _wrong_text(error, Source(written, method), names) from None
         texts = {THESE: self.text}
         with failing_locally(self.run):
             self.run.add_functions(calls.values())
@@ -232,6 +249,13 @@ class LocalFrame:
     def write(self, path: str | Path, *, format: str | None = None, overwrite: bool = False) -> int:
         """Write the rows to a file, whole or not at all, in the format of its ending: .parquet, .csv, .json,
         .jsonl or .arrow. Gives their number."""
+        try:
+            return self.write_file(path, format, overwrite)
+        except CallError as error:
+            raise ValueError(str(error)) from None
+
+    def write_file(self, path: str | Path, format: str | None, overwrite: bool) -> int:
+        """The same for commands: raises `CallError` if the file cannot be written."""
         target = Path(path)
         kind = format or WRITTEN.get(target.suffix.lower())
         if kind is None or kind not in WRITTEN.values():
@@ -247,6 +271,10 @@ class LocalFrame:
             with whole_file(target) as out, in_zone(self.run.engine.zone):
                 return self.write_lines(out, kind)
         beside = target.with_name(f".{target.name}.new")
+        try:
+            beside.touch()
+        except OSError as error:
+            raise not_writable(target, error) from None
         try:
             count = self._write_columns(beside, kind)
             beside.replace(target)
@@ -291,6 +319,36 @@ class CountedBatches:
         for batch in self.batches:
             self.count += batch.num_rows
             yield batch
+
+
+def whole_number(argument: str, value: object, least: int) -> int:
+    """
+    >>> whole_number("limit", -1, 0)
+    Traceback (most recent call last):
+    ValueError: limit: a whole number of at least 0, not -1
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{argument}: a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _wrong_text(error: UnspelledOperation, source: Source, names: Sequence[str]) -> NeelQueryError:
+    """What is wrong with a text of Spark's SQL, at its place."""
+    whole = Span(0, max(1, len(source.text)))
+    if type(error.__cause__).__module__.startswith("sqlglot"):
+        return NeelQueryError([Diagnostic("NEEL1001", "not a text of Spark's SQL", whole)], source)
+    unknown = re.fullmatch(r"the column (?:\w+\.)?`?(.+?)`?", str(error))
+    if unknown is None:
+        return NeelQueryError(
+            [Diagnostic("NEEL4150", f"unknown to the local engine: {error}", whole)], source
+        )
+    name = unknown[1]
+    place = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", source.text, re.IGNORECASE)
+    close = difflib.get_close_matches(name.lower(), [one.lower() for one in names], 1)
+    meant = next((one for one in names if close and one.lower() == close[0]), None)
+    hint = f"did you mean {meant}?" if meant else f"columns: {', '.join(dict.fromkeys(names))}"
+    span = whole if place is None else Span(*place.span())
+    return NeelQueryError([Diagnostic("NEEL2003", f"no column `{name}`", span, hint)], source)
 
 
 def _schema(types: Types, found: pa.Schema, storable: bool = False) -> pa.Schema:

@@ -25,6 +25,8 @@ from neelc.api.streams import (
     RegisteredStream,
     StreamData,
     as_data,
+    is_frame,
+    no_frame,
 )
 from neelc.catalog.catalog import clock_of, is_integer
 from neelc.catalog.inputs import unit_of, watermark_of
@@ -84,6 +86,9 @@ def replay(
     this machine; they are removed when Python ends.
     """
     given = as_data(data)
+    if not isinstance(given.data, str) and not is_frame(given.data):
+        takes = no_frame(given.data, ", the name of a table or a path")
+        raise TypeError(f"replay takes {takes}; streams without end run on Spark")
     frame = _bounded(given)
     time = _timestamp(frame, timestamp or given.timestamp)
     chosen = unit_of(unit or given.unit or "ms")

@@ -20,8 +20,10 @@ from neelc.api.streams import (
     StreamData,
     as_data,
     declared_paths,
+    given_path,
     in_catalog,
     is_frame,
+    is_stream,
     no_frame,
     stream,
     table_of_spark,
@@ -56,6 +58,7 @@ from neelc.syntax.joined import RuleText, rule_texts
 
 if TYPE_CHECKING:
     from neelc.api.rules import Rules, RulesGiven
+    from neelc.catalog.inputs import Inputs
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.rows.bind.host import Describe
     from neelc.tools.why.model import Why
@@ -142,9 +145,8 @@ class Session:
     ) -> None:
         """Give the queries of this session a stream; the last one of a name counts."""
         if isinstance(data, StreamData):
-            raise TypeError(
-                "register takes a DataFrame, the name of a table or a path; say what columns mean here"
-            )
+            raise TypeError("register takes data or a path, not a stream; say what columns mean here")
+        self._data(data)
         known = find(written(name), self._streams)
         self._streams.pop(known or name, None)
         self._streams[name] = stream(
@@ -407,10 +409,10 @@ class Session:
         if untrusted:
             refuse_files_and_agents(script, text)
         _refuse_parameters(streams, parameters_of(script))
-        here = {name: as_data(value) for name, value in streams.items()}
+        here = {name: self._data(value) for name, value in streams.items()}
         registered = {name: data for name, data in self._streams.items() if find(name, here) is None}
         given = registered | here
-        given |= dict(declared_paths(script, given))
+        given |= dict(declared_paths(script, given, text))
         given |= {} if untrusted else self._in_catalog(script, given)
         declared = [s.name for s in script.statements if isinstance(s, CreateStream)]
         hosts = [node for node in walk(script) if isinstance(node, HostSelect)]
@@ -434,9 +436,20 @@ class Session:
             self._check(program)
         if not program.queries:
             raise CallError("the script has no query")
-        return BoundScript(text, inputs.script, program, all_streams, _statistics(self.stats, program))
+        statistics = self._statistics(inputs, program, all_streams)
+        return BoundScript(text, inputs.script, program, all_streams, statistics)
 
     # What other engines do otherwise.
+
+    def _data(self, value: object) -> StreamData:
+        """What a call gives for a stream."""
+        if not isinstance(value, StreamData) and not is_stream(given_path(value)):
+            raise TypeError(f"a stream is {self._no_stream(value)}")
+        return as_data(value)
+
+    def _no_stream(self, value: object) -> str:
+        """What fits here, where a value does not."""
+        return no_frame(value, ", the name of a table or a path")
 
     def _in_catalog(self, script: Script, given: Mapping[str, StreamData]) -> dict[str, StreamData]:
         """Tables that the script names and nobody gives."""
@@ -445,8 +458,12 @@ class Session:
     def _stream(self, name: str, data: StreamData, is_declared: bool) -> RegisteredStream:
         """A stream of a call."""
         if not isinstance(data.data, str) and not is_frame(data.data):
-            raise TypeError(f"a stream is {no_frame(data.data, ', the name of a table or a path')}")
+            raise TypeError(f"a stream is {self._no_stream(data.data)}")
         return RegisteredStream(name, data, self.spark, is_declared)
+
+    def _statistics(self, inputs: Inputs, program: Program, streams: Mapping[str, Any]) -> Statistics:
+        """What is known about the streams of a script."""
+        return statistics_given(self.stats, program)
 
     def _describing(self, frame: Callable[[Stream], Frame]) -> Describe:
         """What knows the columns of queries in Spark's SQL."""
@@ -470,7 +487,8 @@ class Session:
         return Query(self.spark, bound, compiled)
 
 
-def _statistics(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:
+def statistics_given(stats: str | Mapping[str, object] | None, program: Program) -> Statistics:
+    """What a file of statistics says about the streams of a program, or what stands in place of a file."""
     if stats is None:
         return Statistics()
     name = stats if isinstance(stats, str) else "stats"

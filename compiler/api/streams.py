@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any
 
 from neelc.api.errors import reading
 from neelc.api.schemas import columns_of, ddl
+from neelc.catalog.data_files import data_files, is_elsewhere, kind_of
 from neelc.catalog.inputs import UNITS, GivenStream, unit_of, watermark_of
 from neelc.catalog.readers.text import CellTable, Table, likely_timestamp
-from neelc.catalog.statistics.parquet import files_below
 from neelc.engines.fitting import fitted_columns, table_without_rows
 from neelc.engines.spark.scans import csv_options, value_of
+from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.names import bare, find, quote, written
 from neelc.ir.node import walk
@@ -34,18 +37,10 @@ from neelc.ir.script import (
 from neelc.ir.types import STRING
 from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.trees import alias
+from neelc.source import Source, Span
 
 Frame = Any
 """A DataFrame of a classic session or of Spark Connect: the two have no class in common in all versions."""
-
-_ENDINGS = {
-    "csv": "csv",
-    "tsv": "csv",
-    "json": "json",
-    "jsonl": "json",
-    "ndjson": "json",
-    "parquet": "parquet",
-}
 
 COLUMNS = ("timestamp", "latest", "end", "type")
 """The settings of a stream that name a column."""
@@ -76,8 +71,8 @@ class StreamData:
     then_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str) and not is_frame(self.data) and not is_local(self.data):
-            raise TypeError(f"a stream is {no_frame(self.data, ', the name of a table or a path')}")
+        if not is_stream(self.data):
+            raise TypeError(f"a stream is {IN_MEMORY}, the name of a table or a path, {not_this(self.data)}")
         settings = ("timestamp", "latest", "end", "type", "unit", "format", "timestamp_format", "watermark")
         for setting in settings:
             value = getattr(self, setting)
@@ -117,13 +112,50 @@ def stream(
     """
     chosen = dict(options or {})
     orders = (then_by,) if isinstance(then_by, str) else tuple(then_by or ())
-    settings = (data, timestamp, latest, end, type, unit, format, chosen, timestamp_format, watermark)
+    settings = (
+        given_path(data),
+        timestamp,
+        latest,
+        end,
+        type,
+        unit,
+        format,
+        chosen,
+        timestamp_format,
+        watermark,
+    )
     return StreamData(*settings, orders)
+
+
+@dataclass(frozen=True)
+class DeclaredPath(StreamData):
+    """The path that a script declares, and where it stands there."""
+
+    source: Source = Source("")
+    span: Span = Span(0, 1)
+
+
+def given_path(data: Any) -> Any:
+    """The text of a path; what is none comes back.
+
+    >>> given_path(Path("trades")), given_path(Path("data/trades.csv")), given_path("trades")
+    ('./trades', 'data/trades.csv', 'trades')
+    """
+    if not isinstance(data, os.PathLike):
+        return data
+    text = os.fsdecode(data)
+    return text if is_path(text) else os.path.join(".", text)
+
+
+def is_stream(value: object) -> bool:
+    """Whether it looks like the data of a stream, for any engine."""
+    return isinstance(value, str) or is_local(value) or is_frame(value)
 
 
 def is_frame(value: object) -> bool:
     """Whether it looks like a DataFrame of Spark."""
-    return all(hasattr(value, name) for name in ("schema", "selectExpr", "sparkSession"))
+    # In this order: a LazyFrame of polars warns whoever asks for its schema.
+    return all(hasattr(value, name) for name in ("selectExpr", "sparkSession", "schema"))
 
 
 def is_local(value: object) -> bool:
@@ -147,17 +179,48 @@ def no_frame(value: object, others: str = "") -> str:
     >>> no_frame([1])
     'a DataFrame of Spark, not a list'
     """
+    return f"a DataFrame of Spark{others}, {not_this(value)}"
+
+
+IN_MEMORY = "a DataFrame of Spark, a table of Arrow, pandas, polars or DuckDB, a list of dictionaries"
+LOCAL_DATA = "a table of Arrow, pandas, polars or DuckDB, a list of dictionaries or a path"
+
+
+def no_local_data(value: object) -> str:
+    """What is wrong with a value that is given where a stream of the local engine is required.
+
+    >>> no_local_data(7)
+    'a table of Arrow, pandas, polars or DuckDB, a list of dictionaries or a path, not an int'
+    """
+    if is_frame(value):
+        return f"{LOCAL_DATA}, not a DataFrame of Spark: give df.toArrow()"
+    return f"{LOCAL_DATA}, not {_with_article(type(value).__name__)}"
+
+
+def _with_article(kind: str) -> str:
+    """
+    >>> _with_article("int"), _with_article("DataFrame")
+    ('an int', 'a DataFrame')
+    """
+    return f"{'an' if kind[0].lower() in 'aeio' else 'a'} {kind}"
+
+
+def not_this(value: object) -> str:
+    """
+    >>> not_this([1])
+    'not a list'
+    """
     module, kind = type(value).__module__.partition(".")[0], type(value).__name__
     found = {
         "pandas": f"a {kind} of pandas: give spark.createDataFrame(pdf)",
         "polars": f"a {kind} of polars: give spark.createDataFrame(df.to_arrow())",
         "pyarrow": f"a {kind} of PyArrow: give spark.createDataFrame(table)",
-    }.get(module, f"a {kind}")
+    }.get(module, _with_article(kind))
     if type(value).__module__.startswith("pyspark.pandas"):
         found = f"a {kind} of pandas on Spark: give df.to_spark()"
     if kind == "DataStreamReader" or kind == "DataFrameReader":
         found = f"a {kind}: call .load() first"
-    return f"a DataFrame of Spark{others}, not {found}"
+    return f"not {found}"
 
 
 def no_name(argument: str, value: object) -> str:
@@ -196,7 +259,8 @@ def is_path(text: str) -> bool:
     >>> [is_path(text) for text in ("trades", "db.trades", "trades.csv", "data/trades", "s3://bucket/trades")]
     [False, False, True, True, True]
     """
-    return "/" in text or "\\" in text or format_of(text) is not None
+    # `db.orc` may be a table as well.
+    return "/" in text or "\\" in text or format_of(text) in ("csv", "json", "parquet")
 
 
 def format_of(path: str) -> str | None:
@@ -205,8 +269,7 @@ def format_of(path: str) -> str | None:
     >>> format_of("trades.JSONL"), format_of("day=1/part.csv.gz"), format_of("db.trades")
     ('json', 'csv', None)
     """
-    found = re.search(r"\.(\w+)(\.gz|\.zst|\.bz2)?/?$", path.lower())
-    return _ENDINGS.get(found[1]) if found else None
+    return kind_of(path) or None
 
 
 def table_of(frame: Frame, name: str) -> CellTable:
@@ -326,11 +389,13 @@ def bare_options(options: Mapping[str, str]) -> dict[str, str]:
 
 def parquet_files(data: StreamData) -> list[Path]:
     """The files of a path, if it is one of Parquet files here."""
-    path = Path(str(data.data))
-    kind = data.format or format_of(str(path)) or "parquet"
-    if kind != "parquet" or "://" in str(data.data) or not path.exists():
-        return []
-    return list(files_below(path))
+    path = str(data.data)
+    if not is_elsewhere(path):
+        with suppress(NeelError, OSError):  # whoever reads them says what is wrong
+            files = data_files(path)
+            if (kind_of(files[0].path, data.format) or "parquet") == "parquet":
+                return [file.path for file in files]
+    return []
 
 
 @dataclass(frozen=True)
@@ -403,7 +468,8 @@ class RegisteredStream:
     @property
     def _is_path(self) -> bool:
         data = self.data.data
-        return isinstance(data, str) and (self.data.format is not None or is_path(data))
+        is_said = self.data.format is not None or isinstance(self.data, DeclaredPath)
+        return isinstance(data, str) and (is_said or is_path(data))
 
     def parquet_files(self) -> list[Path]:
         """Its files, if it is a path of Parquet files here, whose columns are what they are."""
@@ -446,7 +512,7 @@ def without_hidden(frame: Frame) -> Frame:
 
 def as_data(value: object) -> StreamData:
     """What a caller gives for a stream."""
-    return value if isinstance(value, StreamData) else StreamData(value)
+    return value if isinstance(value, StreamData) else StreamData(given_path(value))
 
 
 def in_catalog(
@@ -490,7 +556,8 @@ def variable_as_stream(variables: Mapping[str, object], name: str) -> StreamData
     if isinstance(value, list | tuple):
         is_table = bool(value)
     else:
-        is_table = hasattr(value, "columns") or hasattr(value, "schema")
+        # Asked of its class: a LazyFrame of polars warns whoever asks it itself.
+        is_table = hasattr(type(value), "columns") or hasattr(type(value), "schema")
     if value is None or not is_table or not is_local(value) or hasattr(value, "read_next_batch"):
         return None
     return StreamData(value)
@@ -516,11 +583,14 @@ def quoted(name: str) -> str:
     return ".".join(quote(part) for part in name.split("."))
 
 
-def declared_paths(script: Script, known: Mapping[str, StreamData]) -> Iterator[tuple[str, StreamData]]:
-    """Streams whose paths the script declares. Columns that it does not list come from Spark."""
+def declared_paths(
+    script: Script, known: Mapping[str, StreamData], source: Source
+) -> Iterator[tuple[str, StreamData]]:
+    """Streams whose paths the script declares. Columns that it does not list come from the engine."""
     for statement in script.statements:
         match statement:
             case CreateStream(name, path=str() as path) if find(name, known) is None:
                 options = bare_options({option.key: option.value for option in statement.options})
-                kind = bare(statement.format) if statement.format else format_of(path) or "parquet"
-                yield bare(name), StreamData(path, format=kind, options=options)
+                kind = bare(statement.format) if statement.format else None
+                span = statement.path_span or statement.span or Span(0, 1)
+                yield bare(name), DeclaredPath(path, format=kind, options=options, source=source, span=span)

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neelc.catalog.inputs import Inputs, Location, declared_unit, kind_of, location_of, rows_of
-from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
+from neelc.catalog.data_files import kind_of
+from neelc.catalog.inputs import Inputs, declared_unit, location_of, rows_of
+from neelc.catalog.location import Location
+from neelc.catalog.readers.columnar import NoArrow, UnreadableFile
 from neelc.catalog.readers.text import Row
-from neelc.catalog.statistics.parquet import files_below, is_small, read_footer
+from neelc.catalog.statistics.parquet import is_small, read_footer
 from neelc.errors import NeelError
 from neelc.files import CallError
 from neelc.ir.bound_rows import HostQuery
@@ -95,7 +97,7 @@ def _in_files(inputs: Inputs, stream: Stream) -> tuple[int, int] | None:
         table = None if location is None else location.peeked(PEEKED)
         if table is not None:
             return _times(table.rows([column]), stream)
-        path = None if location is None else next(iter(files_below(location.path)), None)
+        path = None if location is None else next(iter(location.files_there()), None)
         return None if path is None else _in_footer(path, stream)
     except (NeelError, CallError, NoArrow, UnreadableFile, OSError, ValueError):
         return None  # whoever reads the file reports what is wrong with it
@@ -169,7 +171,7 @@ def seen_in_files(inputs: Inputs, stream: Stream, used: Iterable[str]) -> TypesS
     if location is None or stream.type_column is None:
         return None
     try:
-        files = list(files_below(location.path))
+        files = location.files_there()
         if all(kind_of(path, location.format) == "parquet" for path in files):
             return seen_in_parquet(files, stream, used)
         if not is_small(location):

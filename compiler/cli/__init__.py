@@ -21,7 +21,7 @@ from neelc.cli.internal import internal_error
 from neelc.errors import NeelError
 from neelc.files import CallError
 
-DESCRIPTION = "neelc: complex event processing for everyone who has Spark."
+DESCRIPTION = "neelc: complex event processing for everyone who has Spark, or a laptop."
 
 EPILOG = """examples:
   neelc check hospital.neel           check a script for errors
@@ -33,7 +33,7 @@ EPILOG = """examples:
                                       find matches as events come
   neelc why hospital.neel --key 7     why has this key a match, or none?
   neelc explain hospital.neel         how its queries are executed, and why
-  neelc compile hospital.neel         print the PySpark source that runs
+  neelc compile hospital.neel         print the PySpark source of a query
   neelc lsp                           serve editors
   neelc doctor                        is everything there that Spark needs?
 
@@ -50,7 +50,7 @@ COMMANDS = {
     "stream": ("stream", "run a script over streams without end"),
     "why": ("why", "explain why a start event has a match, or has none"),
     "explain": ("explain", "explain how queries are executed, and why"),
-    "compile": ("compile", "print a query as PySpark source"),
+    "compile": ("compile", "print what runs: PySpark source, SQL, or queries of DuckDB"),
     "rules": ("rules_report", "report what many rules cost and find"),
     "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
     "doctor": ("doctor", "check that Spark can run"),

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from neelc.catalog.data_files import is_url
 from neelc.catalog.inputs import Inputs, location_of
-from neelc.cli.output import is_url
 from neelc.errors import NeelError
-from neelc.explain.engine import SPARK, Engine, local_engine
+from neelc.explain.engine import SPARK, Engine, kernels_run_in, local_engine
 from neelc.files import CallError
 
 if TYPE_CHECKING:
@@ -100,11 +100,12 @@ def only_for_spark(error: NeelError) -> str | None:
 
 
 def check_is_here(inputs: Inputs, streams: Iterable[str]) -> None:
-    """Raises `SparkNeeded` if the data of a stream are not on this machine."""
+    """Raises `NeelError` with the code of what only Spark can, if data are not on this machine."""
     for name in streams:
         location = location_of(inputs, name)
-        if location is not None and is_url(location.name):
-            raise SparkNeeded(f"{location.name} is not on this machine")
+        if location is not None and location.is_elsewhere:
+            message = f"{location.name} is not on this machine"
+            location.fail(NOT_LOCAL, message, "choose the spark engine, or copy the data here")
 
 
 def settle_on_local(
@@ -178,6 +179,5 @@ def _local_engine(tables: Mapping[str, LocalTable], size: str | None) -> Engine:
     from neelc.engines.local.tables import is_worth_splitting
 
     processes = len(os.sched_getaffinity(0)) if is_worth_splitting(tables.values()) else 1
-    kernels = "one process" if processes == 1 else f"{processes} processes, if they have keys"
     taken = "" if size is None else f" Up to {LIMITS}, `neelc run` takes it; beyond that, Spark."
-    return local_engine(processes, f"local: {size or 'as asked'}.{taken} Kernels run in {kernels}.")
+    return local_engine(processes, f"local: {size or 'as asked'}.{taken} {kernels_run_in(processes)}")

@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neelc.arguments import ExecutionStrategy, UserAgent, UserAggregate, argument, defined_in, line_of_source
+from neelc.catalog.data_files import FORMATS, is_url, kind_of, path_from
 from neelc.catalog.inputs import (
     GUESSES,
     UNITS,
     GivenStream,
     Inputs,
-    Location,
-    kind_of,
     location_of,
     no_data,
     unit_of,
     watermark_of,
 )
+from neelc.catalog.location import Location
 from neelc.catalog.readers.text import CSV_OPTIONS
 from neelc.catalog.statistics.file import statistics_in, streams_of
 from neelc.catalog.statistics.numbers import KnownStatistic, Statistics, known, texts_of
 from neelc.catalog.statistics.parquet import counted_in, metadata_of
-from neelc.cli.output import check_target, is_url, refuse_inputs, scripts_of
-from neelc.errors import render_line
-from neelc.files import CallError, decode, read_bytes, special_kind
+from neelc.cli.output import check_target, refuse_inputs, scripts_of
+from neelc.errors import NeelError, render_line
+from neelc.files import CallError, decode, read_bytes
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import Identifier, find, written
 from neelc.ir.node import Node, transform
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 
 STREAM_HELP = (
-    "a stream's data: CSV, JSON lines or Parquet; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
+    "a stream's data: a file, a directory or a pattern such as 'day*.csv', of CSV, JSON, Parquet, ORC or "
+    "Arrow; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
     "then_by=COLUMN, unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed "
     "(may be repeated)"
 )
@@ -276,10 +277,10 @@ def given_stream(text: str) -> GivenStream:
             close = difflib.get_close_matches(key.casefold(), known, 1)
             hint = f"did you mean {known[close[0]]}?" if close else f"settings: {', '.join(known.values())}"
             raise CallError(f"--stream {text}: no setting {key}; {hint}")
-    if not Path(path).exists():
-        raise CallError(f"--stream {text}: no such file: {path}")
-    if (kind := special_kind(Path(path))) is not None:
-        raise CallError(f"--stream {text}: {path} is {kind}, not a file")
+    options = {key: str(value) for key, value in written_settings.items() if key not in SETTINGS}
+    span, format = Span(at, at + len(path)), written_settings.get("format")
+    location = Location(path, path_from(Path(), path), Source(text, "--stream"), span, format, options)
+    _check_there(location)
     unit = unit_of(settings["unit"]) if "unit" in settings else None
     if "unit" in settings and unit is None:
         raise CallError(f"--stream {text}: no unit {settings['unit']}; units: {', '.join(UNITS)}")
@@ -287,11 +288,6 @@ def given_stream(text: str) -> GivenStream:
         watermark = watermark_of(settings["watermark"]) if "watermark" in settings else None
     except ValueError as problem:
         raise CallError(f"--stream {text}: watermark: {problem}") from None
-    options = {key: str(value) for key, value in written_settings.items() if key not in SETTINGS}
-    source = Source(text, "--stream")
-    location = Location(
-        path, Path(path), source, Span(at, at + len(path)), written_settings.get("format"), options
-    )
     return GivenStream(
         name.strip(),
         location.tables,
@@ -305,6 +301,16 @@ def given_stream(text: str) -> GivenStream:
         watermark,
         then_by=tuple(name.strip() for name in settings.get("then_by", "").split(",") if name.strip()),
     )
+
+
+def _check_there(location: Location) -> None:
+    """Raises `CallError` if there is no such file here, or if it is none."""
+    try:
+        location.check_kind()
+        if not location.path.exists():
+            location.check_there()
+    except NeelError as error:
+        raise CallError(f"--stream {location.source.text}: {error.diagnostics[0].message}") from None
 
 
 def _settings(text: str, at: int) -> dict[str, str]:
@@ -518,9 +524,7 @@ def check_data(inputs: Inputs, streams: Mapping[str, Stream]) -> None:
         location = location_of(inputs, name)
         if location is None:
             raise no_data(inputs, name)
-        if not is_url(location.name) and not location.path.exists():
-            location.fail("NEEL5001", f"no such file: {location.name}")
-        location.check_files()
+        location.check_there()
 
 
 def frames_of(
@@ -535,7 +539,7 @@ def frames_of(
     for name, stream in streams.items():
         location = location_of(inputs, name)
         if location is not None:
-            path = location.name if is_url(location.name) else literal(str(location.path.resolve()))
+            path = _path_for_spark(location)
             kind = _kind(location)
             with reading(name):
                 looked_at = _looking(observed, stream, location)
@@ -545,12 +549,21 @@ def frames_of(
     return frames
 
 
+def _path_for_spark(location: Location) -> str:
+    """What is there is one file or directory, whatever its name; else it is a pattern of names."""
+    if is_url(location.name):
+        return location.name
+    path = str(location.path.resolve())
+    return literal(path) if location.path.exists() else path
+
+
 def _looking(observed: StreamObservations | None, stream: Stream, location: Location) -> Callable[[Any], Any]:
     """A function that observes the texts of a stream. It does nothing where there are directories below:
     they may be partitions, and conditions may select some of them."""
     if observed is None or is_url(location.name):
         return lambda frame: frame
-    if location.path.is_dir() and any(path.is_dir() for path in location.path.iterdir()):
+    has_more = location.path.is_dir() and any(path.is_dir() for path in location.path.iterdir())
+    if has_more or not location.path.exists():  # a pattern may lead to partitions, too
         return lambda frame: frame
     return lambda frame: observed.on(frame, stream)
 
@@ -566,10 +579,12 @@ def literal(path: str) -> str:
 
 def _kind(location: Location) -> str:
     """The format of a file, or of the first file of a directory."""
-    kind = kind_of(location.path, location.format)
-    if not kind and location.path.is_dir():
-        files = sorted(p for p in location.path.iterdir() if p.is_file() and p.name[0] not in "._")
-        kind = kind_of(files[0], None) if files else ""
-    if kind not in ("csv", "json", "parquet"):
+    kind = kind_of(location.name, location.format)
+    if not kind and not location.is_elsewhere:
+        kind = location.kind(location.files()[0])
+    if kind == "arrow":
+        message = f"{location.name}: Spark does not read Arrow files"
+        location.fail("NEEL5006", message, "choose the local engine: --engine local")
+    if kind not in FORMATS:
         location.fail("NEEL5006", f"the format of {location.name} is not known", "say it: format=csv")
     return kind

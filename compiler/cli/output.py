@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neelc.catalog.data_files import is_url
 from neelc.files import CallError, not_writable, script_files, write_whole
 from neelc.ir.names import bare
 
@@ -75,8 +76,8 @@ def _read(inputs: Inputs, options: argparse.Namespace) -> Iterator[tuple[str, st
     for name in dict.fromkeys([*(one.name for one in inputs.given), *map(bare, declared)]):
         location = location_of(inputs, name)
         if location is not None:
-            is_there = "://" in location.name
-            yield f"the data of stream {name}", location.name if is_there else str(location.path)
+            path = location.name if location.is_elsewhere else str(location.path)
+            yield f"the data of stream {name}", path
 
 
 def _meets(target: str, source: str) -> str | None:
@@ -139,14 +140,6 @@ def format_of(output: str | None) -> str:
         known = ", ".join(FORMATS)
         raise CallError(f"run --out {output}: unknown file extension; pass --format, or use {known}")
     return FORMATS[ending]
-
-
-def is_url(path: str) -> bool:
-    """
-    >>> is_url("s3://bucket/alarms"), is_url("alarms.parquet")
-    (True, False)
-    """
-    return "://" in path
 
 
 def check_output(output: str | None, kind: str, overwrite: bool) -> None:

@@ -258,7 +258,7 @@ def _written(
 ) -> RowTally:
     if kind == "parquet":
         (frame,) = frames
-        return RowTally(frame.write(options.output, format=kind, overwrite=options.overwrite))
+        return RowTally(frame.write_file(options.output, kind, options.overwrite))
     if options.output is None:
         return _printed(job, frames, kind, sys.stdout, progress)
     with whole_file(Path(options.output)) as out:

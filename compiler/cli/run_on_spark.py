@@ -21,6 +21,7 @@ from neelc.api.schemas import clock_of, columns_of, values_of
 from neelc.api.shipping import shipped
 from neelc.api.spark_session import NoSpark, counting, session
 from neelc.api.streams import streams_read
+from neelc.catalog.data_files import is_url
 from neelc.catalog.data_warnings import missing_types, peeked_types, seen_in_files, unit_notes, used_types
 from neelc.catalog.inputs import Inputs, in_order, location_of
 from neelc.catalog.statistics.numbers import Statistics
@@ -39,7 +40,7 @@ from neelc.cli.options import (
     statistics_of,
     with_timezone,
 )
-from neelc.cli.output import is_url, whole_directory
+from neelc.cli.output import whole_directory
 from neelc.cli.progress import Progress, Stages
 from neelc.cli.report import EngineReport, report_request, write_report
 from neelc.cli.run import (

@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.arguments import Options
-from neelc.catalog.inputs import GivenStream, Inputs, Location
+from neelc.catalog.data_files import is_url
+from neelc.catalog.inputs import GivenStream, Inputs
+from neelc.catalog.location import Location
 from neelc.cli.options import (
     SETTINGS,
     add_inputs,
@@ -31,7 +33,7 @@ from neelc.cli.options import (
     settings_of,
     with_timezone,
 )
-from neelc.cli.output import check_page, is_url, scripts_of
+from neelc.cli.output import check_page, scripts_of
 from neelc.cli.progress import clear_line, write_line
 from neelc.cli.run import codes_of
 from neelc.errors import Diagnostic, NeelError
@@ -262,7 +264,7 @@ def _refuse_unknown(where: str, settings: Mapping[str, str], known: Sequence[str
 def _format_of(address: StreamAddress) -> str | None:
     """The format of the files that are in a directory already."""
     from neelc.api.connectors import FILES
-    from neelc.catalog.inputs import kind_of
+    from neelc.catalog.data_files import kind_of
 
     if address.kind != FILES or is_url(address.location):
         return None

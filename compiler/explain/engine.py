@@ -90,6 +90,15 @@ class Engine:
 SPARK = Engine("Spark", "Spark", "the worker", 0)
 
 
+def kernels_run_in(processes: int) -> str:
+    """
+    >>> kernels_run_in(1), kernels_run_in(2)
+    ('Kernels run in one process.', 'Kernels run in 2 processes, if they have keys or chunks of time.')
+    """
+    where = "one process" if processes == 1 else f"{processes} processes, if they have keys or chunks of time"
+    return f"Kernels run in {where}."
+
+
 def local_engine(processes: int = 1, why: str | None = None) -> Engine:
     """The local engine; what it reads is worth so many processes."""
     return Engine("Local", "DuckDB", "the kernel", processes, why)

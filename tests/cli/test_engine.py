@@ -200,7 +200,7 @@ def test_explain_tells_how_many_processes_run(neelc: Here, monkeypatch: pytest.M
     text = neelc("explain", "keyed.neel").out
     assert "split by a hash of k over 3 processes" in text
     assert "read trades once in each process, by DuckDB" in text
-    assert "Kernels run in 3 processes, if they have keys." in " ".join(text.split())
+    assert "Kernels run in 3 processes, if they have keys or chunks of time." in " ".join(text.split())
     text = neelc("explain", "keyed.neel", "--all").out
     assert "one sort, by DuckDB, in each of 3 processes" in text
 

@@ -187,12 +187,12 @@ def test_what_a_stream_cannot_be(spark: Any, trades: Any) -> None:
     from pyspark.sql import functions as F
 
     table, wrong = pyarrow.table({"ts": [1]}), cast(Any, F.col("ts"))
-    whole = "a stream is a DataFrame of Spark, the name of a table or a path, not a"
+    whole = "a stream is a DataFrame of Spark, the name of a table or a path, not"
     for value, said in (
-        (5, "int"),
-        (table.to_pandas(), "DataFrame of pandas: give spark.createDataFrame(pdf)"),
-        (table, "Table of PyArrow: give spark.createDataFrame(table)"),
-        (spark.read, "DataFrameReader: call .load() first"),
+        (5, "an int"),
+        (table.to_pandas(), "a DataFrame of pandas: give spark.createDataFrame(pdf)"),
+        (table, "a Table of PyArrow: give spark.createDataFrame(table)"),
+        (spark.read, "a DataFrameReader: call .load() first"),
     ):
         with pytest.raises(TypeError) as raised:
             neelc.sql(spark, "PATTERN T t", T=value)

@@ -515,7 +515,7 @@ def likely_timestamp(names: Iterable[str]) -> str | None:
     return next((by_name[name] for name in TIMESTAMP_NAMES if name in by_name), None)
 
 
-CSV_OPTIONS = ("header", "delimiter", "sep", "quote", "nullValue")
+CSV_OPTIONS = ("header", "delimiter", "sep", "quote", "nullValue", "encoding")
 
 
 class Cell(NamedTuple):

@@ -11,8 +11,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, raw_columns, rows_of
-from neelc.catalog.readers.parquet import NoArrow, UnreadableFile
+from neelc.catalog.data_files import kind_of
+from neelc.catalog.inputs import Inputs, location_of, raw_columns, rows_of
+from neelc.catalog.location import Location
+from neelc.catalog.readers.columnar import NoArrow, UnreadableFile
 from neelc.catalog.readers.text import Row
 from neelc.errors import NeelError
 from neelc.files import CallError
@@ -129,18 +131,6 @@ def joined(contents: Iterable[ColumnContent]) -> ColumnContent:
     )
 
 
-def files_below(path: Path) -> Iterator[Path]:
-    """The data files of a table: the file itself, or all in the directory and below it, as Spark reads it."""
-    if path.is_file():
-        yield path
-        return
-    for found in sorted(path.rglob("*")):
-        # Spark leaves _SUCCESS and checksums beside the parts.
-        below = found.relative_to(path).parts
-        if found.is_file() and not any(part[0] in "._" for part in below):
-            yield found
-
-
 # Statistics of a stream from the footers of its Parquet files, without Spark and without reading a row.
 
 MAX_FOOTERS = 200
@@ -163,7 +153,7 @@ def metadata_of(inputs: Inputs, stream: Stream) -> FooterStatistics:
     location = location_of(inputs, stream.name)
     if location is None:
         return FooterStatistics()
-    files = [path for path in files_below(location.path) if kind_of(path, location.format) == "parquet"]
+    files = [path for path in location.files_there() if kind_of(path, location.format) == "parquet"]
     if not files:
         expected = kind_of(location.path, location.format) == "parquet"
         note = f"{stream.name}: no Parquet files to read metadata from: {location.name}"
@@ -263,20 +253,22 @@ def counted_in(inputs: Inputs, stream: Stream) -> tuple[Statistic, ...]:
         rows = rows_of(inputs, stream.name, raw_columns(stream))
     except (NeelError, CallError, OSError):
         return ()
-    return tuple(_counted(stream, [row for row in rows if row[stream.start] is not None]))
+    return tuple(counted(stream, rows))
 
 
 def is_small(location: Location) -> bool:
     """Whether all of its files are of text, and small together."""
     try:
-        files = list(files_below(location.path))
+        files = location.files_there()
         kinds = {kind_of(path, location.format) for path in files}
         return kinds <= {"csv", "json"} and 0 < sum(path.stat().st_size for path in files) <= MOST_BYTES
     except OSError:
         return False
 
 
-def _counted(stream: Stream, events: Sequence[Row]) -> Iterator[Statistic]:
+def counted(stream: Stream, rows: Iterable[Row]) -> Iterator[Statistic]:
+    """What the rows of a stream say about it."""
+    events = [row for row in rows if row[stream.start] is not None]
     yield Statistic("EVENTS", (Decimal(len(events)),))
     seconds = _span_of_rows(stream, events)
     if seconds > 0:

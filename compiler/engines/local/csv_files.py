@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from neelc.catalog.data_files import ENCODINGS, DataFile, as_pattern, refusal
 from neelc.catalog.readers.text import CellTable, read_csv
-from neelc.engines.local.data_files import DataFile, as_pattern
-from neelc.engines.local.tables import DataScan, refusal
+from neelc.engines.local.tables import DataScan
 from neelc.errors import NeelError
 from neelc.files import CallError, decode
 from neelc.ir.program import Column
@@ -33,9 +33,6 @@ SHORT_LINE = 2 * 2**20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK = 8 * 2**20
 HEAD = 64 * 1024
-
-ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8"}
-ENCODINGS |= {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1"}
 
 # Options of Spark's that change nothing here, with the values that they may have; () is any.
 _HARMLESS: dict[str, tuple[str, ...]] = {
@@ -271,8 +268,7 @@ def chunks_of(file: DataFile, size: int = CHUNK) -> Iterator[bytes]:
             while chunk := stream.read(size):
                 yield chunk
     except (OSError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise refusal("NEEL5001", f"{file.name}: cannot be read: {reason}") from None
+        raise file.unreadable(error) from None
 
 
 def is_ordinary(content: Callable[[], Iterable[bytes]], format: CsvFormat, width: int) -> bool:

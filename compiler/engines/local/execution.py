@@ -121,10 +121,9 @@ class LocalRun:
     def fault_of_data(self, error: Exception) -> NeelError | None:
         """What is wrong with files that are read, if that is why a query of DuckDB has failed."""
         for table in self.tables.values():
-            if table.read is not None:
-                found = read_failure(table.read, error, table.types, self.engine.zone)
-                if found is not None:
-                    return found
+            found = read_failure(table, error, self.engine.zone)
+            if found is not None:
+                return found
         return None
 
     @property

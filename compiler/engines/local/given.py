@@ -8,102 +8,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from neelc.catalog.readers.columnar import type_of_arrow
 from neelc.engines.local.functions import arrow_type
 from neelc.engines.local.program import Types
-from neelc.engines.local.tables import DataScan, LocalTable
-from neelc.ir.names import written
+from neelc.engines.local.tables import DataScan, DataSize, LocalTable
 from neelc.ir.types import (
-    BIGINT,
-    BINARY,
-    BOOLEAN,
-    DATE,
-    DAY_INTERVAL,
-    DOUBLE,
-    FLOAT,
-    INT,
-    SMALLINT,
-    STRING,
-    TIMESTAMP,
-    TIMESTAMP_NTZ,
-    TINYINT,
-    VOID,
-    Array,
     DataType,
-    Decimal,
-    Map,
-    Struct,
-    StructField,
 )
 from neelc.scalar.duckdb.pieces import duck_type, quoted
-
-_SIMPLE: dict[str, DataType] = {
-    "bool": BOOLEAN,
-    "int8": TINYINT,
-    "int16": SMALLINT,
-    "int32": INT,
-    "int64": BIGINT,
-    "uint8": SMALLINT,
-    "uint16": INT,
-    "uint32": BIGINT,
-    "uint64": Decimal(20, 0),
-    "halffloat": FLOAT,
-    "float": FLOAT,
-    "double": DOUBLE,
-    "string": STRING,
-    "large_string": STRING,
-    "string_view": STRING,
-    "binary": BINARY,
-    "large_binary": BINARY,
-    "binary_view": BINARY,
-    "date32[day]": DATE,
-    "date64[ms]": DATE,
-    "null": VOID,
-}
 
 _TICKS = {"s": "{} * 1000000", "ms": "{} * 1000", "us": "{}", "ns": "{} // 1000"}
 """Microseconds of a duration that counts this unit."""
 
 _numbers = itertools.count()
-
-
-def type_of_arrow(arrow: pa.DataType) -> DataType | None:
-    """The type as which Spark has the values of a type of Arrow; None if it has none.
-
-    >>> print(type_of_arrow(pa.list_(pa.uint32())), type_of_arrow(pa.time64("us")))
-    ARRAY<BIGINT> None
-    """
-    kinds = pa.types
-    if str(arrow) in _SIMPLE:
-        return _SIMPLE[str(arrow)]
-    if kinds.is_timestamp(arrow):
-        return TIMESTAMP_NTZ if arrow.tz is None else TIMESTAMP
-    if kinds.is_decimal(arrow):
-        fits = 1 <= arrow.precision <= 38 and 0 <= arrow.scale <= arrow.precision
-        return Decimal(arrow.precision, arrow.scale) if fits else None
-    if kinds.is_duration(arrow):
-        return DAY_INTERVAL
-    if kinds.is_fixed_size_binary(arrow):
-        return BINARY
-    if kinds.is_dictionary(arrow):
-        return type_of_arrow(arrow.value_type)
-    if kinds.is_list(arrow) or kinds.is_large_list(arrow) or kinds.is_fixed_size_list(arrow):
-        element = type_of_arrow(arrow.value_type)
-        return None if element is None else Array(element)
-    if kinds.is_map(arrow):
-        key, value = type_of_arrow(arrow.key_type), type_of_arrow(arrow.item_type)
-        return None if key is None or value is None else Map(key, value)
-    if kinds.is_struct(arrow):
-        return _struct(list(arrow))
-    return None
-
-
-def _struct(fields: list[pa.Field]) -> Struct | None:
-    typed = [(field.name, type_of_arrow(field.type)) for field in fields]
-    names = {name.lower() for name, _ in typed}
-    if len(names) < len(typed) or not typed:
-        return None  # DuckDB has no such struct
-    found = [StructField(written(name), type) for name, type in typed if type is not None]
-    return Struct(tuple(found)) if len(found) == len(typed) else None
 
 
 def is_direct(arrow: pa.DataType) -> bool:
@@ -144,6 +61,14 @@ def as_local_table(value: Any) -> LocalTable:
     >>> {name: str(type) for name, type in as_local_table([{"a": 1, "b": "x"}, {"a": 2}]).types.items()}
     {'a': 'BIGINT', 'b': 'STRING'}
     """
+    try:
+        return _converted(value)
+    except pa.ArrowException as error:
+        what = "values of a column have several types, or one that Spark does not have"
+        raise UnreadableData(f"{what}: {', '.join(map(str, error.args))}") from None
+
+
+def _converted(value: Any) -> LocalTable:
     kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
     match value:
         case LocalTable():
@@ -179,10 +104,7 @@ def _of_rows(rows: list[Any]) -> pa.Table:
         if not isinstance(row, Mapping):
             raise UnreadableData(f"a row is a dict, not a {type(row).__name__}")
     names = dict.fromkeys(str(name) for row in rows for name in row)
-    try:
-        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
-    except pa.ArrowException as error:
-        raise UnreadableData(f"values of a column have several types: {error}") from None
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 def _table(table: pa.Table) -> LocalTable:
@@ -191,7 +113,7 @@ def _table(table: pa.Table) -> LocalTable:
         _column(table.column(place), field.type, types[field.name])
         for place, field in enumerate(table.schema)
     ]
-    return LocalTable(pa.table(columns, names=table.column_names), types)
+    return LocalTable(pa.table(columns, names=table.column_names), types, DataSize(rows=table.num_rows))
 
 
 def _column(column: pa.ChunkedArray, arrow: pa.DataType, type: DataType) -> pa.ChunkedArray:

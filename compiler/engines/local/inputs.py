@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from neelc.catalog.inputs import Inputs, Location, kind_of, location_of, no_data
+from neelc.catalog.inputs import Inputs, location_of, no_data
+from neelc.catalog.location import Location
 from neelc.engines.fitting import fitted_columns
 from neelc.engines.local.program import Types
-from neelc.engines.local.reading import scanned, size_of
+from neelc.engines.local.reading import has_delimiter, scanned, size_of
 from neelc.engines.local.tables import DataScan, LocalTable
 from neelc.engines.spark.compiled import file_read
 from neelc.ir.program import Column, Stream
@@ -38,21 +40,14 @@ def local_tables(
 
 def file_table(location: Location, stream: Stream, calls: dict[str, EvaluatedCall], zone: str) -> LocalTable:
     """The files of a location."""
-    if not location.path.exists() and not set(location.name) & set("*?[{"):
-        location.fail("NEEL5001", f"no such file: {location.name}")
-    location.check_files()
-    read = file_read(stream, str(location.path), file_kind(location), location.options)
-    scan = scanned(read, calls, zone)
-    return LocalTable(scan, scan.types, size_of([str(location.path)]), read)
-
-
-def file_kind(location: Location) -> str:
-    """The format of a file, or of the first file of a directory."""
-    kind = kind_of(location.path, location.format)
-    if not kind and location.path.is_dir():
-        files = sorted(p for p in location.path.iterdir() if p.is_file() and p.name[0] not in "._")
-        kind = kind_of(files[0], None) if files else ""
-    return kind
+    files = location.files()
+    with location.placed():
+        kind, options = location.kind(files[0]), dict(location.options)
+        if kind == "csv" and files[0].ending == ".tsv" and not has_delimiter(options):
+            options["sep"] = "\t"
+        read = file_read(stream, str(location.path), kind, options)
+        scan = scanned(read, calls, zone, files)
+    return LocalTable(scan, scan.types, size_of(files), read, location)
 
 
 def fitted_table(table: LocalTable, stream: Stream, calls: dict[str, EvaluatedCall]) -> LocalTable:
@@ -72,4 +67,4 @@ def fitted_table(table: LocalTable, stream: Stream, calls: dict[str, EvaluatedCa
     else:
         name = f"neelc_rows_of_{stream.name}"
         scan = DataScan(f"SELECT {items} FROM {quoted(name)}", types, {name: table.data})
-    return LocalTable(scan, types, table.size, table.read)
+    return replace(table, data=scan, types=types)

@@ -15,9 +15,9 @@ from itertools import count, islice
 
 import pyarrow as pa
 
+from neelc.catalog.data_files import DataFile, as_pattern
 from neelc.catalog.readers.text import TypeMismatch, from_value, position, read_json, shortened
 from neelc.engines.local.csv_files import BYTE_ORDER_MARK, HEAD, check_harmless, chunks_of
-from neelc.engines.local.data_files import DataFile, as_pattern
 from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.engines.local.program import Types
 from neelc.engines.local.tables import DataScan, DuckFunction
@@ -77,7 +77,7 @@ def json_scan(
     zone: str,
 ) -> DataScan:
     """The columns of these types."""
-    check_harmless(options, _HARMLESS, "json")
+    check_json(options)
     groups: dict[_Alike, list[DataFile]] = {}
     for file in files:
         head = next(chunks_of(file, HEAD), b"")
@@ -87,6 +87,11 @@ def json_scan(
     reader = JsonReader(types, stream, calls, zone, {})
     selects = [reader.select(group, alike) for alike, group in groups.items()]
     return DataScan(" UNION ALL ".join(selects), types, {}, tuple(reader.functions.values()))
+
+
+def check_json(options: Mapping[str, str]) -> None:
+    """Fail for an option of Spark's that is not known, or has a value that it must not have."""
+    check_harmless(options, _HARMLESS, "json")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ types that Spark has for theirs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,23 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from neelc.catalog.readers.text import common_type, read_csv, read_json
-from neelc.engines.local.csv_files import check_harmless, chunks_of, csv_format, csv_scan, whole_source
-from neelc.engines.local.data_files import (
-    REFUSED_COMPRESSIONS,
+from neelc.catalog.data_files import (
+    FORMATS,
     DataFile,
     as_pattern,
     data_files,
+    format_of,
     partition_types,
+    refusal,
 )
-from neelc.engines.local.given import as_duck, type_of_arrow
-from neelc.engines.local.json_files import json_scan
+from neelc.catalog.readers.columnar import ARROW_STREAM, instants_of, type_of_arrow
+from neelc.catalog.readers.text import common_type, read_csv, read_json
+from neelc.engines.local.csv_files import check_harmless, chunks_of, csv_format, csv_scan, whole_source
+from neelc.engines.local.given import as_duck
+from neelc.engines.local.json_files import check_json, json_scan
+from neelc.engines.local.pool import LocalWorkerFailure
 from neelc.engines.local.program import Types
-from neelc.engines.local.tables import DataScan, DataSize, refusal
+from neelc.engines.local.tables import DataScan, DataSize, LocalTable
 from neelc.engines.spark.relations import Read
 from neelc.errors import CATALOGUE, NeelError
 from neelc.ir.program import Column
@@ -46,10 +50,6 @@ from neelc.scalar.duckdb.pieces import (
 from neelc.scalar.duckdb.spelling import spelled, spelled_schema
 from neelc.scalar.operators import is_number
 
-COLUMNAR = ("parquet", "orc", "arrow")
-FORMATS = ("csv", "json", *COLUMNAR)
-_OTHER_NAMES = {"feather": "arrow", "ipc": "arrow", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
-_MAGIC = {b"ARROW1": "arrow", b"ORC": "orc", b"\xff\xff\xff\xff": "arrow"}
 _HARMLESS: dict[str, tuple[str, ...]] = {
     "mergeschema": ("false",),
     "recursivefilelookup": ("false",),
@@ -57,15 +57,21 @@ _HARMLESS: dict[str, tuple[str, ...]] = {
 }
 
 
-def scanned(read: Read, calls: dict[str, EvaluatedCall], zone: str = "UTC") -> DataScan:
-    """The query that reads the files of a `Read`. `calls` collects what the runtime computes for it; texts
-    without a time zone are read in `zone`. Raises `NeelError` if the files cannot be read."""
+def scanned(
+    read: Read,
+    calls: dict[str, EvaluatedCall],
+    zone: str = "UTC",
+    files: Sequence[DataFile] | None = None,
+) -> DataScan:
+    """The query that reads the files of a `Read`; `files`, if they are found already. `calls` collects what
+    the runtime computes for it; texts without a time zone are read in `zone`. Raises `NeelError` if the files
+    cannot be read."""
     if read.is_streaming:
         raise UnspelledOperation(f"stream `{read.stream}` without end")
     if read.path is None:
         raise refusal("NEEL5005", f"stream `{read.stream}` has no data")
-    files = data_files(read.path)
-    kind = format_of(read, files)
+    files = files or data_files(read.path)
+    kind = kind_read(read, files)
     options = dict(read.options)
     if kind == "csv":
         return _with_items(csv_scan(files, csv_format(options), _names(read)), read, calls, zone)
@@ -75,22 +81,32 @@ def scanned(read: Read, calls: dict[str, EvaluatedCall], zone: str = "UTC") -> D
     return columnar_scan(files, kind)
 
 
-def format_of(read: Read, files: Sequence[DataFile]) -> str:
-    """The format of files: what the plan says. Files of Arrow and ORC are recognized if it says nothing
-    better than the default."""
-    said = (read.format or files[0].ending.removeprefix(".") or "parquet").lower()
-    kind = _OTHER_NAMES.get(said, said)
+def kind_read(read: Read, files: Sequence[DataFile]) -> str:
+    """The format of files: what the plan says, or what they are; Parquet, if neither says it."""
+    kind = format_of(files[0], read.format) or files[0].ending.removeprefix(".") or "parquet"
     if kind not in FORMATS:
-        message = f"`{said}` is not a format that the local engine reads"
+        message = f"`{kind}` is not a format that the local engine reads"
         raise refusal("NEEL5006", message, f"formats: {', '.join(FORMATS)}")
     for file in files:
-        if file.path.suffix.lower() in REFUSED_COMPRESSIONS:
-            message = f"{file.name}: files of `{file.path.suffix.lower()}` are not read by the local engine"
-            raise refusal("NEEL5001", message, "compressions: .gz, .zst")
-    if kind == "parquet":
-        start = next(chunks_of(files[0], 8), b"")
-        kind = next((other for magic, other in _MAGIC.items() if start.startswith(magic)), kind)
+        file.check_compression()
     return kind
+
+
+def reader_options(kind: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Options of Spark's for texts, as the reference's reader has them; raises `NeelError`."""
+    if kind == "json":
+        check_json(options)
+        return {}
+    format = csv_format(options)
+    found = {**format.options, "encoding": format.encoding}
+    if not has_delimiter(options):
+        del found["delimiter"]  # the ending of a file may say it
+    return found
+
+
+def has_delimiter(options: Mapping[str, str]) -> bool:
+    """Whether options say what separates the fields of CSV files; else the endings of files may."""
+    return not {"sep", "delimiter"}.isdisjoint(map(str.casefold, options))
 
 
 def _names(read: Read) -> list[str] | None:
@@ -188,14 +204,12 @@ def _schema(file: DataFile, kind: str) -> _Schema:
 
             with ParquetFile(file.path) as opened:
                 schema = opened.schema_arrow
-                leaves = (opened.schema.column(at) for at in range(len(opened.schema)))
-                instants = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
+                instants = instants_of(opened)
         else:
             schema = _opened([file], kind).schema
     except (pa.ArrowException, OSError) as error:
-        article = {"parquet": "a Parquet file", "orc": "an ORC file", "arrow": "an Arrow file"}[kind]
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise refusal("NEEL5001", f"{file.name}: not {article} that can be read: {reason}") from None
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise unreadable_file(file, kind, reason) from None
     columns = []
     for field in schema:
         found = type_of_arrow(field.type)
@@ -209,7 +223,7 @@ def _schema(file: DataFile, kind: str) -> _Schema:
 
 def _opened(files: Sequence[DataFile], kind: str) -> Any:
     """Files as a dataset of Arrow, or a table where it is written as a stream."""
-    if kind == "arrow" and next(chunks_of(files[0], 8), b"").startswith(b"\xff\xff\xff\xff"):
+    if kind == "arrow" and next(chunks_of(files[0], 8), b"").startswith(ARROW_STREAM):
         tables = []
         for file in files:
             with pa.memory_map(str(file.path)) as source, pa.ipc.open_stream(source) as reader:
@@ -247,51 +261,96 @@ _REASONS = (
 )
 
 
-def read_failure(read: Read, error: Exception, types: Types, zone: str = "UTC") -> NeelError | None:
-    """What is wrong with the files of a `Read` if a query of DuckDB that reads them has failed: as the
-    reference says it, with the place, if they are small texts. None if that was not their fault. `types`
-    are those of its columns."""
-    if not isinstance(error, duckdb.Error) or read.path is None:
+_DAMAGED = ("Error", "IOException", "SerializationException", "InternalException")
+"""What DuckDB raises over bytes of a columnar file that it cannot take apart."""
+
+
+def read_failure(table: LocalTable, error: Exception, zone: str = "UTC") -> NeelError | None:
+    """What is wrong with the files of a table if a query of DuckDB that reads them has failed, here or in
+    another process: as the reference says it, with the place, if they are small texts. None if that was not
+    their fault."""
+    read = table.read
+    if read is None or not isinstance(error, duckdb.Error | LocalWorkerFailure):
         return None
-    text = str(error)
-    found = _REFUSAL.search(text)
-    known = None
+    found = _refused(read, error) or _damage(table, read, error) or _unreadable(read, error)
+    if found is None:
+        return None
+    found = _in_place(table, read, zone) or found
+    return found if table.location is None else table.location.place(found)
+
+
+def _refused(read: Read, error: Exception) -> NeelError | None:
+    """What is wrong with a text."""
+    found = _REFUSAL.search(str(error))
     if found and found[1] in CATALOGUE:
-        known = refusal(found[1], found[2].strip())
-    elif reason := _reason(text):
-        known = refusal(reason[0], f"stream `{read.stream}`: {reason[1]}")
-    elif isinstance(error, duckdb.IOException) or re.search(r"parquet|read_csv|JSON in file", text, re.I):
-        known = refusal("NEEL5001", f"stream `{read.stream}`: cannot be read: {_first_line(text)}")
-    return None if known is None else _in_place(read, types, zone) or known
-
-
-def _reason(text: str) -> tuple[str, str] | None:
+        return refusal(found[1], found[2].strip())
     for form, code, message in _REASONS:
-        if found := re.search(form, text):
-            return code, message.format(*found.groups())
+        if reason := re.search(form, str(error)):
+            return refusal(code, f"stream `{read.stream}`: {message.format(*reason.groups())}")
+    return None
+
+
+def _damage(table: LocalTable, read: Read, error: Exception) -> NeelError | None:
+    """Which Parquet file is damaged: each is read once more. DuckDB does not always say it."""
+    kind = str(error).partition(":")[0] if isinstance(error, LocalWorkerFailure) else type(error).__name__
+    if kind not in _DAMAGED and "Failed to read file" not in str(error):
+        return None
+    with suppress(NeelError):
+        files = _files_of(table, read)
+        if kind_read(read, files) == "parquet":
+            return next(filter(None, map(_damage_of, files)), None)
+    return None
+
+
+def _damage_of(file: DataFile) -> NeelError | None:
+    source = f"read_parquet({text_literal(as_pattern(file.path))}, hive_partitioning = false)"
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"SELECT max(hash(one)) FROM {source} AS one").fetchall()
+    except duckdb.Error as error:
+        reason = re.sub(r'^Failed to read file ".*?": ', "", _first_line(str(error)))
+        return unreadable_file(file, "parquet", reason.rstrip(": "))
+    return None
+
+
+def unreadable_file(file: DataFile, kind: str, reason: str) -> NeelError:
+    """What is said of a columnar file that is none, or is damaged."""
+    article = {"parquet": "a Parquet file", "orc": "an ORC file", "arrow": "an Arrow file"}[kind]
+    return refusal("NEEL5001", f"{file.name}: not {article} that can be read: {reason}")
+
+
+def _unreadable(read: Read, error: Exception) -> NeelError | None:
+    text = str(error)
+    is_io = isinstance(error, duckdb.IOException) or text.startswith("IOException:")
+    if is_io or re.search(r"parquet|read_csv|JSON in file", text, re.I):
+        return refusal("NEEL5001", f"stream `{read.stream}`: cannot be read: {_first_line(text)}")
     return None
 
 
 def _first_line(text: str) -> str:
-    return re.sub(r"^[A-Z]\w+(?: \w+)* Error: ", "", text.strip()).splitlines()[0]
+    return re.sub(r"^(?:\w+: )?[A-Z]\w+(?: \w+)* Error: ", "", text.strip()).splitlines()[0]
 
 
-def _in_place(read: Read, types: Types, zone: str) -> NeelError | None:
+def _files_of(table: LocalTable, read: Read) -> list[DataFile]:
+    return data_files(read.path or "") if table.location is None else table.location.files()
+
+
+def _in_place(table: LocalTable, read: Read, zone: str) -> NeelError | None:
     """What the reference's reader says about small text files."""
     with suppress(NeelError):
-        files = data_files(read.path or "")
-        kind = format_of(read, files)
-        is_small = size_of([str(file.path) for file in files]).bytes <= MOST_EXPLAINED
+        files = _files_of(table, read)
+        kind = kind_read(read, files)
+        is_small = size_of(files).bytes <= MOST_EXPLAINED
         if kind not in ("csv", "json") or not is_small or files[0].partition:
             return None
         format = csv_format(dict(read.options) if kind == "csv" else {})
-        columns = [Column(name, type) for name, type in types.items()]
+        columns = [Column(name, type) for name, type in table.types.items()]
         try:
             with in_zone(zone):
                 for file in files:
                     source = whole_source(file, format)
-                    table = read_csv(source, format.options) if kind == "csv" else read_json(source, {})
-                    table.rows(columns)
+                    found = read_csv(source, format.options) if kind == "csv" else read_json(source, {})
+                    found.rows(columns)
         except NeelError as error:
             return error
     return None
@@ -300,20 +359,14 @@ def _in_place(read: Read, types: Types, zone: str) -> NeelError | None:
 # How much there is, for the choice of an engine.
 
 
-def size_of(paths: Sequence[str]) -> DataSize:
-    """The size of the files of paths. What cannot be read counts for nothing: whoever reads it says why."""
-    files = list(_existing(paths))
+def size_of(files: Sequence[DataFile]) -> DataSize:
+    """The size of files. What cannot be read counts for nothing: whoever reads it says why."""
+    there = [file for file in files if file.path.is_file()]
     rows: int | None = 0
-    for file in files:
+    for file in there:
         own = _rows(file.path) if rows is not None else None
         rows = None if own is None or rows is None else rows + own
-    return DataSize(len(files), sum(file.path.stat().st_size for file in files), rows if files else None)
-
-
-def _existing(paths: Sequence[str]) -> Iterator[DataFile]:
-    for path in paths:
-        with suppress(NeelError):
-            yield from (file for file in data_files(path) if file.path.is_file())
+    return DataSize(len(there), sum(file.path.stat().st_size for file in there), rows if there else None)
 
 
 def _rows(path: Path) -> int | None:

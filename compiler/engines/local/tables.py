@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
+from neelc.catalog.location import Location
 from neelc.engines.local.program import Types
 from neelc.engines.spark.relations import Read
-from neelc.errors import Diagnostic, NeelError
 from neelc.runtime.late_dataclass import dataclass
-from neelc.source import Source, Span
 
 MANY_ROWS = 2_000_000
 """From so many rows on, kernels run in several processes: below, starting them takes longer."""
@@ -39,7 +38,11 @@ class DataSize:
         """
         >>> print(DataSize(1, 2548, None), DataSize(3, 7_000_000_000, 90_000_000), sep=" | ")
         1 file, 2.5 kB | 3 files, 7.0 GB, 90,000,000 rows
+        >>> print(DataSize(rows=20))
+        20 rows in memory
         """
+        if not self.files and self.rows:
+            return f"{self.rows:,} row{'' if self.rows == 1 else 's'} in memory"
         rows = "" if self.rows is None else f", {self.rows:,} rows"
         return f"{self.files} file{'' if self.files == 1 else 's'}, {in_bytes(self.bytes)}{rows}"
 
@@ -63,13 +66,14 @@ def in_bytes(count: int) -> str:
 @dataclass(frozen=True)
 class LocalTable:
     """The rows of a stream and the types of its columns. `data` is what DuckDB can scan, with the types that
-    DuckDB has for these, or a `DataScan`; of files, `read` says how they are read, and `size` how large they
-    are."""
+    DuckDB has for these, or a `DataScan`; of files, `read` says how they are read, `size` how large they are,
+    and `location` where their path is written."""
 
     data: Any
     types: Types
     size: DataSize = DataSize()
     read: Read | None = None
+    location: Location | None = None
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,8 @@ class DataScan:
 
 
 def is_worth_splitting(tables: Iterable[LocalTable]) -> bool:
-    """Whether there is so much to read that other processes should help, which can read it."""
+    """Whether there is so much to read that other processes should help, which can read it: tables in memory
+    would have to be written to a file for them first, which takes longer."""
     found = list(tables)
     are_portable = all(not isinstance(one.data, DataScan) or one.data.is_portable for one in found)
-    return are_portable and any(one.size.is_large for one in found)
-
-
-def refusal(code: str, message: str, hint: str | None = None) -> NeelError:
-    """What is wrong with data: it stands in no text that could be shown."""
-    return NeelError([Diagnostic(code, message, Span(0, 1), hint)], Source("", "data"))
+    return are_portable and any(one.size.is_large for one in found if one.size.files)

@@ -1,26 +1,123 @@
 """The files that a path stands for, as Spark finds them: one file, a directory of parts, directories of
-partitions, or what a pattern of names matches."""
+partitions, or what a pattern of names matches; their formats, and what they hold.
+
+All that reads files asks here: the reference interpreter's readers, the local engine, statistics, and what
+looks at columns that nobody declares.
+"""
 
 from __future__ import annotations
 
 import datetime
+import gzip
+import importlib
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
-from neelc.engines.local.tables import refusal
+from neelc.errors import Diagnostic, NeelError
 from neelc.files import special_kind
+from neelc.ir.names import bare
 from neelc.ir.types import BIGINT, DATE, DOUBLE, INT, STRING, VOID, DataType
 from neelc.runtime.late_dataclass import dataclass
+from neelc.source import Source, Span
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """What the name of a directory has in place of NULL."""
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 REFUSED_COMPRESSIONS = (".bz2", ".lz4", ".snappy", ".deflate", ".xz", ".zip")
+
+FORMATS = ("csv", "json", "parquet", "orc", "arrow")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".parquet": "parquet",
+    ".orc": "orc",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"ORC": "orc",
+    b"\xff\xff\xff\xff": "arrow",
+}
+ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "ascii": "utf-8"}
+ENCODINGS |= {"iso-8859-1": "latin-1", "latin1": "latin-1", "latin-1": "latin-1"}
+_OTHER_NAMES = {"feather": "arrow", "ipc": "arrow", "tsv": "csv", "jsonl": "json", "ndjson": "json"}
+
+
+class DataRefusal(NeelError):
+    """What is wrong with data, in the words of who reads them and does not know where their path is written.
+    `at` gives it that place."""
+
+    def at(self, source: Source, span: Span) -> NeelError:
+        return NeelError([Diagnostic(d.code, d.message, span, d.hint) for d in self.diagnostics], source)
+
+
+def refusal(code: str, message: str, hint: str | None = None) -> DataRefusal:
+    """What is wrong with data: it stands in no text that could be shown."""
+    return DataRefusal([Diagnostic(code, message, Span(0, 1), hint)], Source("", "data"))
+
+
+def is_url(path: str) -> bool:
+    """
+    >>> is_url("s3://bucket/alarms"), is_url("alarms.parquet")
+    (True, False)
+    """
+    return "://" in path
+
+
+def is_elsewhere(path: str) -> bool:
+    """Whether a path leads to another machine.
+
+    >>> is_elsewhere("s3://bucket/a.csv"), is_elsewhere("file:///data/a.csv"), is_elsewhere("a.csv")
+    (True, False, False)
+    """
+    return is_url(path) and not path.lower().startswith("file:")
+
+
+def path_from(directory: Path, written: str) -> Path:
+    """Where a path leads that is written in a script in a directory.
+
+    >>> print(path_from(Path("scripts"), "a.csv"), path_from(Path("scripts"), "file:///data/a.csv"))
+    scripts/a.csv /data/a.csv
+    """
+    scheme = _URL.match(written)
+    if scheme is None:
+        return directory / written
+    return Path(local_path(written)) if scheme[1].lower() == "file" else Path(written)
+
+
+def format_named(format: str) -> str:
+    """A format by the name that Spark has for it.
+
+    >>> format_named("`CSV`"), format_named("feather"), format_named("delta")
+    ('csv', 'arrow', 'delta')
+    """
+    name = bare(format).lower()
+    return _OTHER_NAMES.get(name, name)
+
+
+def kind_of(path: Path | str, format: str | None = None) -> str:
+    """The declared format, or else that of the ending of the file; "" if there is none.
+
+    >>> kind_of("a/b.tsv"), kind_of("a/b", "Parquet"), kind_of("a/b"), kind_of("a/b.json.gz")
+    ('csv', 'parquet', '', 'json')
+    """
+    if format:
+        return format_named(format)
+    return _ENDINGS.get(DataFile(Path(path), "").ending, "")
+
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://?")
 _PATTERN = re.compile(r"[*?\[\]{}\\]")
@@ -45,24 +142,78 @@ class DataFile:
         ('.csv', '')
         """
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] in COMPRESSIONS:
+        if suffixes and suffixes[-1] in (*COMPRESSIONS, *REFUSED_COMPRESSIONS):
             suffixes.pop()
         return suffixes[-1] if suffixes else ""
 
+    def content(self) -> bytes:
+        """What the file holds, without compression. A compression that is not read is refused."""
+        self.check_compression()
+        try:
+            if self.compression == "gzip":
+                with gzip.open(self.path) as file:
+                    return file.read()
+            if self.compression is not None:
+                return bytes(_arrow(self).input_stream(str(self.path), compression=self.compression).read())
+            return self.path.read_bytes()
+        except (OSError, EOFError, zlib.error) as error:
+            raise self.unreadable(error) from None
 
-def data_files(path: str) -> list[DataFile]:
-    """The files of a path, in the order of their names. A path that is there is no pattern."""
-    local = local_path(path)
-    roots = [Path(local)] if os.path.lexists(local) else list(matching(local))
+    def check_compression(self) -> None:
+        """Fail if the file is compressed in a way that is not read here."""
+        ending = self.path.suffix.lower()
+        if ending in REFUSED_COMPRESSIONS:
+            message = f"{self.name}: files of `{ending}` are not read here"
+            raise refusal("NEEL5001", message, f"compressions: {', '.join(COMPRESSIONS)}")
+
+    def unreadable(self, error: Exception) -> DataRefusal:
+        """What is said if reading fails."""
+        reason = getattr(error, "strerror", None) or next(iter(str(error).splitlines()), type(error).__name__)
+        return refusal("NEEL5001", f"{self.name}: cannot be read: {reason}")
+
+
+def _arrow(file: DataFile) -> Any:
+    try:
+        return importlib.import_module("pyarrow")
+    except ImportError:
+        message = f"{file.name}: reading {file.path.suffix} requires pyarrow"
+        raise refusal("NEEL5001", message, "pip install 'neelc[parquet]'") from None
+
+
+def data_files(path: str, name: str | None = None) -> list[DataFile]:
+    """The files of a path, in the order of their names. A path that is there is no pattern. `name` is the
+    path as people have written it."""
+    local, name = local_path(path, name), name or path
+    roots = {local: name} if os.path.lexists(local) else {str(one): str(one) for one in matching(local)}
     if not roots:
-        raise refusal("NEEL5001", f"no such file: {path}")
-    found = [file for root in roots for file in _files(root, path if len(roots) == 1 else str(root))]
+        raise refusal("NEEL5001", f"no such file: {name}")
+    found = [file for root, shown in roots.items() for file in _files(Path(root), shown)]
     if not found:
-        raise refusal("NEEL5001", f"no files in {path}")
+        raise refusal("NEEL5001", f"no files in {name}")
     return found
 
 
-def local_path(path: str) -> str:
+def format_of(file: DataFile, format: str | None) -> str:
+    """The format of a file: what is said, or else what it is called, or how it begins; "" if none of these
+    says it. Files of Arrow and ORC are recognized where nothing better than the default is said.
+
+    >>> format_of(DataFile(Path("day=1/a.csv.gz"), "a"), None), format_of(DataFile(Path("a"), "a"), None)
+    ('csv', '')
+    """
+    kind = kind_of(file.path, format)
+    return kind if kind not in ("", "parquet") else _by_start(file) or kind
+
+
+def _by_start(file: DataFile) -> str | None:
+    try:
+        with file.path.open("rb") as opened:
+            start = opened.read(6)
+    except OSError:  # whoever reads it says why
+        return None
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def local_path(path: str, name: str | None = None) -> str:
     """A path of this machine.
 
     >>> local_path("file:///data/a.csv"), local_path("a b.csv")
@@ -72,8 +223,8 @@ def local_path(path: str) -> str:
     if scheme is None:
         return path
     if scheme[1].lower() != "file":
-        message = f"{path}: files of `{scheme[1]}` are not read by the local engine"
-        raise refusal("NEEL5001", message, "copy them here, or choose the spark engine")
+        message = f"{name or path} is not on this machine"
+        raise refusal("NEEL5001", message, "copy the files here, or choose the spark engine")
     return "/" + path[scheme.end() :].lstrip("/")
 
 
