@@ -7,6 +7,8 @@ import pytest
 from neelc.findings import Findings
 from neelc.ir.script import HostSelect, RunQuery
 from neelc.rows.bind.host_text import is_query
+from neelc.scalar.duckdb.pieces import UnspelledOperation, WrongQuery
+from neelc.scalar.duckdb.spelling import parsed
 from neelc.scalar.spark.trees import read_statement
 from neelc.source import Source
 from neelc.syntax import read
@@ -87,3 +89,12 @@ def test_some_of_both_are_not_understood_by_sqlglot() -> None:
 def test_what_sqlglot_says_of_a_statement_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert not is_accepted(OTHERS[5].replace("INSERT INTO zz", "EXPLAIN"))
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_a_query_of_spark_is_no_syntax_error_without_spark(text: str) -> None:
+    """What sqlglot does not read may be right."""
+    try:
+        parsed(f"WITH t AS (SELECT 1)\n(\n{text.replace(CLAUSE, 'c')}\n)")
+    except UnspelledOperation as refusal:
+        assert not isinstance(refusal, WrongQuery)

@@ -50,10 +50,13 @@ from neelc.ir.names import find, written
 from neelc.ir.node import walk
 from neelc.ir.program import Column, Program, Stream
 from neelc.ir.script import HostSelect, Script, Statistic
+from neelc.ir.types import DataType
+from neelc.pipeline import compile_query
 from neelc.rows.bind.host import ON_SPARK, Describe, DescribedColumns, UnspelledQuery
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
+from neelc.scalar.duckdb.evaluated import operations_of
+from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, WrongQuery, shown, unlike
 from neelc.scalar.duckdb.times import zone_in_duckdb
 from neelc.source import Source, Span
 from neelc.syntax.host import mentions
@@ -301,7 +304,7 @@ class LocalSession(Session):
         return LocalQuery(self.spark, bound, compiled)
 
     def _engine_for(self, bound: BoundScript) -> Engine:
-        return engine_for(bound, self.engine)
+        return _with_operations(engine_for(bound, self.engine), bound)
 
     def rules_over(self, bound: BoundScript, places: Sequence[int], options: Options, share: bool) -> Rules:
         from neelc.api.local_rules import rules_over
@@ -311,12 +314,23 @@ class LocalSession(Session):
 
 def describing_locally(query: SparkQuery, relations: Mapping[str, DescribedColumns]) -> DescribedColumns:
     """The columns of a query in Spark's SQL."""
-    tables = {name: {column.name: column.type for column in one.columns} for name, one in relations.items()}
+    tables: dict[str, dict[str, DataType]] = {name: {} for name in relations}
+    for name, one in relations.items():
+        for column in one.columns:
+            tables[name][unlike(column.name, tables[name])] = column.type
     try:
         found = spelled_host(query, tables, {})
     except UnspelledOperation as error:
-        raise UnspelledQuery(str(error)) from None
-    return DescribedColumns(tuple(Column(name, type) for name, type in found.types.items()))
+        raise UnspelledQuery(*in_words(error), error.span) from None
+    return DescribedColumns(tuple(Column(shown(name), type) for name, type in found.types.items()))
+
+
+def in_words(error: UnspelledOperation) -> tuple[str, str, str | None]:
+    """What is wrong with a query, or what the local engine cannot execute of it: a sentence, its code, and a
+    hint."""
+    if isinstance(error, WrongQuery):
+        return str(error), error.code, error.hint
+    return f"not supported by the local engine yet: {error}", error.code, ON_SPARK
 
 
 @dataclass(frozen=True, repr=False)
@@ -357,7 +371,8 @@ class LocalQuery(Query):
 
     def _engine(self) -> Engine:
         with translated():
-            return engine_for(self.bound, self.spark.engine)
+            found = engine_for(self.bound, self.spark.engine)
+            return _with_operations(found, self.bound, self.compiled)
 
     @property
     def source(self) -> DisplayText:
@@ -370,13 +385,31 @@ class LocalQuery(Query):
 
 def engine_for(bound: BoundScript, engine: LocalEngine) -> Engine:
     """What an explanation of a script's last query is about."""
-    given = (one.data.data for one in bound.streams.values() if isinstance(one, LocalStream))
-    if any(isinstance(one, LocalFrame) for one in given):
+    if _reads_results(bound):
         return local_engine()  # how many rows it has, only a run of its query tells
     try:
         return engine_in_words(engine, tables_of(bound, [bound.last], {}))
     except NeelError:
         return local_engine()  # a query can be explained before there are data
+
+
+def _reads_results(bound: BoundScript) -> bool:
+    given = (one.data.data for one in bound.streams.values() if isinstance(one, LocalStream))
+    return any(isinstance(one, LocalFrame) for one in given)
+
+
+def _with_operations(found: Engine, bound: BoundScript, compiled: CompiledScript | None = None) -> Engine:
+    """With what the runtime computes for DuckDB, if the query has a plan and data that are there already."""
+    if _reads_results(bound):
+        return found
+    try:
+        script = compiled or compile_query(bound.program, bound.last, bound.text, Options(), bound.statistics)
+        calls: dict[str, EvaluatedCall] = {}
+        types = {name: one.types for name, one in tables_of(bound, [bound.last], calls).items()}
+        made = local_program(script.relations, types, calls)
+    except (NeelError, UnspelledOperation):
+        return found  # a query can be explained before there are data
+    return replace(found, evaluated=operations_of(made.calls))
 
 
 def engine_in_words(engine: LocalEngine, tables: Mapping[str, LocalTable]) -> Engine:
@@ -422,5 +455,5 @@ def unspelled(error: UnspelledOperation, program: Program, place: int, text: Sou
     """What the local engine cannot execute of a query."""
     query: Any = program.queries[place].query
     span = getattr(query, "span", None) or getattr(getattr(query, "pattern", None), "span", None)
-    message = f"not supported by the local engine yet: {error}"
-    return NeelError([Diagnostic("NEEL4150", message, span or Span(0, 1), ON_SPARK)], text)
+    message, code, hint = in_words(error)
+    return NeelError([Diagnostic(code, message, error.span or span or Span(0, 1), hint)], text)

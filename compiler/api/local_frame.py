@@ -24,7 +24,7 @@ from neelc.ir.types import DAY_INTERVAL, STRING, VARIANT
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.user_functions import AggregateFailure
 from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, quoted
+from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, quoted, shown
 from neelc.scalar.duckdb.queries import spelled_query
 from neelc.source import Source, Span
 
@@ -88,12 +88,12 @@ class LocalFrame:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return list(self.types)
+        return list(map(shown, self.types))
 
     @property
     def typed_columns(self) -> tuple[Column, ...]:
         """The columns with Spark's types of their values."""
-        return tuple(Column(name, type) for name, type in self.types.items())
+        return tuple(Column(shown(name), type) for name, type in self.types.items())
 
     def with_json(self) -> LocalFrame:
         """The same rows; where `rows` has dictionaries for VARIANTs, this one has JSON texts."""
@@ -105,7 +105,7 @@ class LocalFrame:
         """The rows as a table of Arrow."""
         with failing_locally(self.run):
             table = self.run.query(self.text).to_arrow_table().select(list(self.types))
-        return table.cast(_schema(self.types, table.schema))
+        return table.cast(_schema(self.types, table.schema)).rename_columns(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """The rows for whoever reads tables of Arrow: polars, DuckDB, or another query."""
@@ -123,8 +123,10 @@ class LocalFrame:
 
     def duckdb(self) -> Any:
         """The rows as a relation of DuckDB, for more SQL."""
+        items = ", ".join(f"{quoted(name)} AS {quoted(shown(name))}" for name in self.types)
+        has_twins = self.columns != list(self.types)
         with failing_locally(self.run):
-            return self.run.query(self.text)
+            return self.run.query(f"SELECT {items} FROM ({self.text})" if has_twins else self.text)
 
     def batches(self, size: int = BATCH) -> Iterator[pa.RecordBatch]:
         """The rows as batches of Arrow, of which one at a time is in memory."""
@@ -135,7 +137,7 @@ class LocalFrame:
             reader = self.run.query(self.text).to_arrow_reader(size)
             schema = _schema(self.types, reader.schema)
             for batch in reader:
-                yield batch.select(list(self.types)).cast(schema)
+                yield batch.select(list(self.types)).cast(schema).rename_columns(self.columns)
 
     def native_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows as batches of Arrow, with the types that DuckDB has."""
@@ -225,14 +227,14 @@ class LocalFrame:
         return text.rstrip("\n") + ("\n..." if len(rows) > most else "")
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name} {type}" for name, type in self.types.items())
+        columns = ", ".join(f"{shown(name)} {type}" for name, type in self.types.items())
         return f"<neelc.LocalFrame: {columns}>"
 
     def _repr_html_(self) -> str:
         from neelc.catalog.inputs import render
 
         rows = list(self.with_json().limit(SHOWN + 1).rows())
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.types)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
         types = list(self.types.values())
         with in_zone(self.run.engine.zone):
             body = "".join(
@@ -297,14 +299,15 @@ class LocalFrame:
         query = self.run.query(self.text)
         reader = query.to_arrow_reader(BATCH)
         schema = _schema(self.types, reader.schema, storable=kind == "parquet")
+        titled = pa.schema([(shown(one.name), one.type) for one in schema])
         count = 0
         with (
-            pa.parquet.ParquetWriter(target, schema, compression="zstd")
+            pa.parquet.ParquetWriter(target, titled, compression="zstd")
             if kind == "parquet"
-            else pa.ipc.new_file(str(target), schema)
+            else pa.ipc.new_file(str(target), titled)
         ) as writer:
             for batch in reader:
-                writer.write_batch(batch.select(list(self.types)).cast(schema))
+                writer.write_batch(batch.select(list(self.types)).cast(schema).rename_columns(self.columns))
                 count += batch.num_rows
         return count
 

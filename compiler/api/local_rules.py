@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from neelc.api.local import LocalHandle, LocalQuery, engine_in_words, tables_of
 from neelc.api.local_frame import LocalFrame
@@ -20,6 +20,7 @@ from neelc.explain.engine import Engine
 from neelc.ir.program import Match
 from neelc.rules_pipeline import compile_local_rules
 from neelc.runtime.late_dataclass import dataclass
+from neelc.scalar.duckdb.evaluated import operations_of
 from neelc.scalar.duckdb.pieces import EvaluatedCall
 
 
@@ -63,7 +64,8 @@ class LocalRules(Rules):
         return found
 
     def _engine(self) -> Engine:
-        return engine_in_words(self.spark.engine, self.tables)
+        found = engine_in_words(self.spark.engine, self.tables)
+        return replace(found, evaluated=operations_of(self.program.calls))
 
     def _table(self) -> LocalFrame:
         handle: LocalHandle = self.spark

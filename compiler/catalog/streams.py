@@ -29,6 +29,7 @@ from neelc.ir.types import (
     WHOLE_NUMBERS,
     Array,
     DataType,
+    Map,
     Struct,
 )
 from neelc.ir.types import Decimal as DecimalType
@@ -430,7 +431,20 @@ class SelectNames:
                 return unknown(node)
             case e.Star():
                 return node
+            case e.Subscript(base, index):
+                return self._element(self.resolved(base), self.resolved(index), node)
         return map_children(node, self._child)
+
+    def _element(self, base: e.Expr, index: e.Expr, node: e.Expr) -> e.Expr:
+        """An element of an array, or the value of a key."""
+        match _type(base):
+            case Array(element):
+                return e.ElementAccess(base, index, element, span=node.span)
+            case Map(_, value):
+                return e.ElementAccess(base, index, value, span=node.span)
+            case kind if kind != VOID:
+                self.findings.report("NEEL2014", f"{kind} has no elements", node.span, None)
+        return unknown(node)
 
     def _child(self, node: Node) -> Node:
         return self.resolved(node) if isinstance(node, e.Expr) else map_children(node, self._child)

@@ -147,11 +147,18 @@ def engine_for(
     """The engine that `neelc run --engine` takes for these queries, and why. Without data to run over, none
     is known: the plan is told as Spark executes it. Raises `NeelError`."""
     from neelc.arguments import Options
-    from neelc.cli.run_local import planned_job
+    from neelc.cli.run_local import LocalJob, planned_job
+    from neelc.scalar.duckdb.evaluated import operations_of
 
-    return engine_over(
-        lambda: planned_job(inputs, program, places, Options(), statistics, "UTC").tables, asked
-    )
+    jobs: list[LocalJob] = []
+
+    def planned() -> Mapping[str, LocalTable]:
+        jobs.append(planned_job(inputs, program, places, Options(), statistics, "UTC"))
+        return jobs[0].tables
+
+    engine = engine_over(planned, asked)
+    calls = (call for job in jobs for _, _, made in job.queries for call in made.calls)
+    return replace(engine, evaluated=operations_of(calls)) if engine.is_local else engine
 
 
 def engine_over(planned: Callable[[], Mapping[str, LocalTable]], asked: str) -> Engine:

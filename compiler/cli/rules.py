@@ -208,6 +208,8 @@ def rules_on_engine(options: argparse.Namespace) -> tuple[BoundRules, CompiledRu
     `NeelError`."""
     if options.streaming or options.engine == "spark":
         return *explicable_rules(options), SPARK
+    from neelc.scalar.duckdb.evaluated import operations_of
+
     found: list[tuple[BoundRules, CompiledRules]] = []
 
     def tables() -> Mapping[str, LocalTable]:
@@ -217,7 +219,9 @@ def rules_on_engine(options: argparse.Namespace) -> tuple[BoundRules, CompiledRu
     engine = engine_over(tables, options.engine)
     if not found or (options.engine == AUTO and not engine.is_local):
         return *explicable_rules(options), engine
-    return *found[0], engine
+    rules, compiled = found[0]
+    calls = () if compiled.local is None else compiled.local.calls
+    return rules, compiled, replace(engine, evaluated=operations_of(calls))
 
 
 def _tables_of_rules(rules: BoundRules, asked: str) -> Mapping[str, LocalTable]:

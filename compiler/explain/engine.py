@@ -15,13 +15,14 @@ class Engine:
     """What an explanation is about. `label` heads its lines; `sql` is what reads, filters, joins and sorts,
     and `worker` what a kernel runs in. `processes` are those of the local engine that share the keys, 0 on
     Spark, where tasks do. `why` says what `neelc run` takes and why; None if nobody has asked, or if there
-    are no data."""
+    are no data. `evaluated` are the operations that neelc's runtime computes for DuckDB, row by row."""
 
     label: str
     sql: str
     worker: str
     processes: int
     why: str | None = None
+    evaluated: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -78,6 +79,17 @@ class Engine:
         if not self.is_local:
             return None
         return "One cost model, measured on Spark, chooses for both engines; here nothing is shuffled."
+
+    def evaluated_sentence(self) -> str | None:
+        """What DuckDB does not compute itself.
+
+        >>> Engine("Local", "DuckDB", "the kernel", 1, None, ("hex",)).evaluated_sentence()
+        'neelc evaluates hex for DuckDB, in Python: slower than what DuckDB has itself.'
+        """
+        if not self.evaluated:
+            return None
+        names = ", ".join(self.evaluated)
+        return f"neelc evaluates {names} for {self.sql}, in Python: slower than what {self.sql} has itself."
 
     def rules_read(self) -> str:
         """What rules with one key do together once."""

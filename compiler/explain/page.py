@@ -397,6 +397,7 @@ def report_record(report: Report, mode: str) -> Record:
         "sharing": [asdict(group) for group in report.sharing],
         "notes": list(report.notes),
         "engine": report.engine.why,
+        "evaluated": list(report.engine.evaluated),
     }
 
 

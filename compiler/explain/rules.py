@@ -53,6 +53,9 @@ def _lines(compiled: CompiledRules, engine: Engine) -> Iterator[str]:
     if engine.why is not None:
         yield ""
         yield from folded(engine.why, "Engine ", "       ")
+    if (evaluated := engine.evaluated_sentence()) is not None:
+        yield ""
+        yield from folded(evaluated, "Runtime ", "        ")
 
 
 def _set_lines(number: int, plan: RuleSetPlan, engine: Engine) -> Iterator[str]:
@@ -317,6 +320,7 @@ def rules_record(
     """The explanation, for programs; `errors` are those of rules that are left out."""
     return {
         "engine": engine.why,
+        "evaluated": list(engine.evaluated),
         "passes": [_set_record(one) for one in compiled.sets],
         "matchers": [_matcher_record(one) for one in compiled.matchers],
         "alone": [{"rule": name, "why": why} for name, why in compiled.alone],

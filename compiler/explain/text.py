@@ -365,6 +365,8 @@ def as_text(report: Report, mode: str) -> str:
         blocks.append(list(_sharing(report.sharing))[:-1])
     if report.engine.why is not None and mode in ("simple", "all"):
         blocks.append(_paragraph("Engine", report.engine.why))
+    if (evaluated := report.engine.evaluated_sentence()) is not None:
+        blocks.append(_paragraph("Runtime", evaluated))
     if report.notes:
         blocks.append([line for note in report.notes for line in folded(note, "note: ", "      ")])
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n"

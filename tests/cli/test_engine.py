@@ -93,6 +93,37 @@ def test_what_only_spark_executes_runs_there(neelc: Here) -> None:
     assert done.status == 1 and "error[NEEL4150]" in done.err and "--engine spark" in done.err
 
 
+AROUND = """CREATE STREAM E (ts BIGINT, x INT) TIMESTAMP BY ts UNIT SECONDS FROM 'e.csv';
+SELECT {} FROM E MATCH_RECOGNIZE (ORDER BY ts MEASURES A.x AS x PATTERN (A));
+"""
+
+
+@pytest.mark.parametrize(
+    ("items", "problem"),
+    [
+        ("nosuch", "error[NEEL2003]: unknown column `nosuch`\n --> around.neel:2:8\n"),
+        ("x + )", "error[NEEL1001]: this is no SQL of Spark's, at `)`\n --> around.neel:2:12\n"),
+        ("x AND x", "error[NEEL2103]: a condition must be BOOLEAN, not INT\n --> around.neel:2:8\n"),
+    ],
+)
+def test_a_mistake_starts_no_spark(neelc: Here, items: str, problem: str) -> None:
+    neelc.write("e.csv", "ts,x\n1,2\n")
+    neelc.write("around.neel", AROUND.format(items))
+    done = neelc("run", "around.neel")
+    assert (done.status, done.out) == (1, "")
+    assert problem in done.err and "engine:" not in done.err
+
+
+def test_a_function_that_only_spark_has_runs_there(neelc: Here) -> None:
+    neelc.write("e.csv", "ts,x\n1,2\n")
+    neelc.write("around.neel", AROUND.format("x, rand() AS r"))
+    done = neelc("run", "around.neel")
+    assert (
+        done.status == 77
+        and "engine: Spark (not supported by the local engine yet: the function rand)" in done.err
+    )
+
+
 def test_rules_run_locally(neelc: Here) -> None:
     done = neelc("run", "script.neel", "--all")
     assert done.status == 0 and done.err.startswith("engine: local (1 file, 41 bytes on this machine)\n")

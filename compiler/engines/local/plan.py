@@ -112,7 +112,12 @@ def spelled_host(
     text = query.text
     if query.names:
         text = re.sub(r"{{|}}|{(\w+)}", lambda m: f"`{m[1]}`" if m[1] else m[0][0], text)
-    return spelled_query(text, tables, {name: value for value, name in query.arguments}, calls)
+    try:
+        return spelled_query(text, tables, {name: value for value, name in query.arguments}, calls)
+    except UnspelledOperation as refusal:
+        if refusal.place is not None:
+            refusal.span = query.span(*refusal.place)
+        raise
 
 
 def in_exact_order(lets: Sequence[Let]) -> Iterator[Let]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,4 +31,6 @@ def is_failed_run(error: Exception) -> bool:
     """Whether DuckDB, a kernel or a function of a user raised it; all else is a bug."""
     import duckdb
 
+    if type(error) is OSError:  # Arrow's words for what fails while DuckDB's rows are read
+        return re.match(r"(\w+ )+Error: ", str(error)) is not None
     return isinstance(error, duckdb.Error | KernelFailure | AggregateFailure | LocalWorkerFailure)

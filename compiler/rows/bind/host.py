@@ -77,7 +77,11 @@ class SparkRejection(Exception):
 
 
 class UnspelledQuery(SparkRejection):
-    """The local engine cannot execute a query."""
+    """The local engine cannot execute a query, or nobody can; where that is said in the script."""
+
+    def __init__(self, message: str, code: str, hint: str | None, span: Span | None) -> None:
+        super().__init__(message)
+        self.code, self.hint, self.span = code, hint, span
 
 
 ON_SPARK = "Spark runs it: --engine spark, or neelc.sql(spark, ...)"
@@ -361,8 +365,7 @@ def refused_at(
     """Report what Spark says, at the part of the text that it points at; with a hint for names that it does
     not know."""
     if isinstance(refusal, UnspelledQuery):
-        message = f"not supported by the local engine yet: {refusal.message}"
-        findings.report("NEEL4150", message, span, ON_SPARK)
+        findings.report(refusal.code, refusal.message, refusal.span or span, refusal.hint)
         return
     is_missing = NO_TABLE in refusal.message
     hint = (

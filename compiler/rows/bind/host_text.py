@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from itertools import pairwise
 
 from neelc.findings import Findings
@@ -25,11 +25,35 @@ from neelc.syntax.host_tokens import OPENING, Token, end_of_group, tokens
 @dataclass(frozen=True)
 class SparkQuery:
     """A query of Spark's own SQL. `{name}` in its text stands for the relation of that name, if `names` has
-    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL."""
+    any; braces of its own are doubled then. `arguments` are the values of its parameters, in SQL. `places`:
+    which parts of the text stand in the script, and where."""
 
     text: str
     names: tuple[str, ...] = ()
     arguments: tuple[tuple[str, str], ...] = ()
+    places: tuple[CopiedText, ...] = field(default=(), compare=False, repr=False)
+
+    def span(self, start: int, end: int) -> Span | None:
+        """Where a part of the text stands in the script, with the parentheses that it has opened."""
+        known = [one for one in self.places if one.start <= start and end <= one.start + one.length]
+        if not known:
+            return None
+        (copied, *_) = known
+        rest = self.text[end : copied.start + copied.length]
+        open = self.text[start:end].count("(") - self.text[start:end].count(")")
+        while open > 0 and rest[:1] == ")":
+            end, rest, open = end + 1, rest[1:], open - 1
+        at = copied.source - copied.start
+        return Span(start + at, end + at)
+
+
+@dataclass(frozen=True)
+class CopiedText:
+    """Text from `start` on, which is that of the script from `source` on."""
+
+    start: int
+    length: int
+    source: int
 
 
 @dataclass
@@ -45,7 +69,17 @@ class SparkTextWriter:
 
     def query(self, span: Span, arguments: Mapping[str, str]) -> SparkQuery:
         """A whole query."""
-        return self._finished(self._part(span), arguments)
+        pieces = list(self._pieces(span))
+        part = "".join(text for text, _ in pieces)
+        found = self._finished(part, arguments)
+        places, at = [], found.text.rfind(part)
+        for text, source in pieces:
+            if source is not None and text == _unescaped(text):
+                places.append(CopiedText(at, len(text), source))
+            at += len(text)
+        # Braces are shorter in what runs: what follows them would be elsewhere.
+        is_same = part == _unescaped(part) and part in found.text
+        return replace(found, places=tuple(places) if is_same else ())
 
     def source(self, clause: HostClause, arguments: Mapping[str, str]) -> SparkQuery:
         """What a clause reads, as a query: with the definitions of WITH that it sees."""
@@ -98,12 +132,17 @@ class SparkTextWriter:
 
     def _part(self, span: Span) -> str:
         """The text at a place. Braces are doubled, as those of names are not."""
-        found, at = "", span.start
+        return "".join(text for text, _ in self._pieces(span))
+
+    def _pieces(self, span: Span) -> Iterator[tuple[str, int | None]]:
+        """The parts of that text, and where those stand that are copied."""
+        at = span.start
         for clause in self._outermost(span):
             before = self.text[at : clause.whole.start]
+            yield _escaped(before), at
             at = clause.span.end
-            found += _escaped(before) + _apart(before[-1:], self._named(clause), self.text[at : at + 1])
-        return found + _escaped(self.text[at : span.end])
+            yield _apart(before[-1:], self._named(clause), self.text[at : at + 1]), None
+        yield _escaped(self.text[at : span.end]), at
 
     def _outermost(self, span: Span) -> list[HostClause]:
         inside = [c for c in self.clauses if span.start <= c.whole.start and c.span.end <= span.end]
@@ -139,6 +178,10 @@ class SparkTextWriter:
         used = tuple(dict.fromkeys((*self.used, *streams.values())))
         values = tuple((value, name) for name, value in arguments.items() if _is_parameter(name, found))
         return SparkQuery(text if used else text.replace("{{", "{").replace("}}", "}"), used, values)
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("{{", "{").replace("}}", "}")
 
 
 STAND_IN = "neelc_stand_in_"

@@ -25,6 +25,7 @@ from neelc.runtime.values.statistics import PAIRED
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
+from neelc.scalar.duckdb.operators import condition
 from neelc.scalar.duckdb.pieces import (
     HERE,
     DuckText,
@@ -137,13 +138,13 @@ def _spread(name: str, sample: int) -> SpellAggregate:
 
 def _truth(name: str) -> SpellAggregate:
     def truth(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
-        return aggregate_of(f"{name}({cast_to(pieces[0], BOOLEAN, scope).text}){HERE}", BOOLEAN)
+        return aggregate_of(f"{name}({condition(pieces[0], scope, texts=True).text}){HERE}", BOOLEAN)
 
     return truth
 
 
 def _count_if(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
-    test = cast_to(pieces[0], BOOLEAN, scope)
+    test = condition(pieces[0], scope, texts=True)
     return aggregate_of(f"count({distinct}CASE WHEN {test.text} THEN TRUE END){HERE}", BIGINT)
 
 
@@ -242,6 +243,19 @@ def _of_frame(name: str) -> SpellAggregate:
     return of_frame
 
 
+def _grouping(name: str) -> SpellAggregate:
+    """Which columns are left out of a group."""
+
+    def grouping(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        type = TINYINT if name == "grouping" else BIGINT
+        inside = ", ".join(piece.text for piece in pieces)
+        if not inside:
+            raise UnspelledOperation("grouping_id without columns")
+        return aggregate_of(f"CAST(grouping({inside}) AS {duck_type(type)})", type)
+
+    return grouping
+
+
 AGGREGATES: dict[str, SpellAggregate] = {
     **{name: _of_pairs(name) for name in PAIRED},
     "any": _truth("bool_or"),
@@ -259,8 +273,12 @@ AGGREGATES: dict[str, SpellAggregate] = {
     "count_if": _count_if,
     "every": _truth("bool_and"),
     "first": _end("first"),
+    "first_value": _end("first"),
+    "grouping": _grouping("grouping"),
+    "grouping_id": _grouping("grouping_id"),
     "kurtosis": _statistic("kurtosis"),
     "last": _end("last"),
+    "last_value": _end("last"),
     "max": _extreme("max"),
     "max_by": _by("max_by"),
     "mean": _average,

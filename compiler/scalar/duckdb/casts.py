@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from neelc.ir.names import bare
 from neelc.ir.types import (
@@ -26,8 +27,19 @@ from neelc.ir.types import (
 )
 from neelc.runtime.values.types import cast as computed
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, duck_type, field_of, quoted, text_literal, unused
+from neelc.scalar.duckdb.pieces import (
+    DuckText,
+    NameScope,
+    WrongQuery,
+    duck_type,
+    failing,
+    field_of,
+    quoted,
+    text_literal,
+    unused,
+)
 from neelc.scalar.duckdb.times import clock_of, constant_time, floored, instant_of, of_seconds
+from neelc.scalar.operators import can_cast
 from neelc.scalar.type_of import value_type
 
 INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
@@ -36,19 +48,22 @@ EXACT_DIGITS = 15
 """Decimals of so many digits are numbers of DOUBLE, divided by one of them."""
 
 
-def cast_to(operand: DuckText, target: DataType, scope: NameScope, strict: bool = False) -> DuckText:
-    """The operand as a value of another type; NULL, or an error if it is `strict`, where it cannot be one."""
+def cast_to(operand: DuckText, target: DataType, scope: NameScope, strict: bool | None = None) -> DuckText:
+    """The operand as a value of another type; NULL where it cannot be one, or an error if it is `strict`, as
+    it is in what users write, whether the cast is written there or not."""
+    if strict is not None and strict != scope.strict:
+        return cast_to(operand, target, replace(scope, strict=strict))
     source = operand.type
     if source == target:
         return operand
+    if scope.strict and not can_cast(source, target):
+        raise WrongQuery("NEEL2108", f"a value of {source} cannot be cast to {target}")
     if source == VOID:  # NULL, or a failure
         return DuckText(f"CAST({operand.text} AS {duck_type(target)})", target)
     found = _constant(operand, target, scope) or _cast(operand, target, scope)
-    if not strict or _never_fails(source, target) or found.value is not None:
+    if not scope.strict or _never_fails(source, target):
         return found
-    error = f"CAST(error('a value of {source} cannot be cast to {target}') AS {duck_type(target)})"
-    failed = f"{operand.text} IS NOT NULL AND {found.text} IS NULL"
-    return DuckText(f"CASE WHEN {failed} THEN {error} ELSE {found.text} END", target)
+    return failing(found, [operand], f"a value of {source} cannot be cast to {target}")
 
 
 # Constants.
@@ -177,7 +192,7 @@ def _fast(operand: DuckText, target: DataType, slow: str, scope: NameScope) -> s
         clock = value if source == TIMESTAMP_NTZ else f"CAST({value} AS TIMESTAMP)"
         return instant_of(clock, slow, scope)
     if target == TIMESTAMP and source in INTEGERS:
-        return of_seconds(operand)
+        return of_seconds(operand, scope)
     if source in INTEGERS and (target in INTEGERS or isinstance(target, Decimal)):
         return f"TRY_CAST({value} AS {to})"
     if source == BOOLEAN and isinstance(target, Decimal):

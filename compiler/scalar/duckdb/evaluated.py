@@ -6,12 +6,22 @@ DuckDB calls a function for each (`neelc.engines.local.functions`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from neelc.ir.expressions import DeclaredFunction
 from neelc.ir.types import DataType
-from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope, UnspelledOperation
+from neelc.scalar.duckdb.pieces import DuckText, EvaluatedCall, NameScope, UnspelledOperation, failing
+
+NEVER_NULL = frozenset(
+    "+ - * / % DIV neg abs add_months array_insert bit_get bround ceil ceiling convert_timezone date_add"
+    " date_sub decode elt encode floor from_utc_timestamp getbit make_date make_dt_interval"
+    " make_timestamp make_timestamp_ltz make_timestamp_ntz make_ym_interval map map_concat map_from_arrays"
+    " map_from_entries mod next_day pmod regexp_count regexp_extract regexp_extract_all regexp_instr"
+    " regexp_replace rlike round sequence slice split_part str_to_map sum to_binary to_date to_timestamp"
+    " to_timestamp_ntz to_utc_timestamp unbase64 unix_timestamp url_decode".split()
+)
+"""Operations that have a value for all values, for Spark: where the runtime has none, Spark fails."""
 
 
 def evaluated(
@@ -24,7 +34,27 @@ def evaluated(
     # By what it does, so that a function of a database means one thing.
     name = f"neelc_{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
     scope.calls.setdefault(name, replace(wanted, name=name))
-    return DuckText(f"{name}({', '.join(piece.text for piece in operands)})", type)
+    found = DuckText(f"{name}({', '.join(piece.text for piece in operands)})", type)
+    if scope.strict and operation in NEVER_NULL:
+        return failing(
+            found, operands, f"{operation}: the result is out of range, or an argument does not fit"
+        )
+    return found
+
+
+def operations_of(calls: Iterable[EvaluatedCall]) -> tuple[str, ...]:
+    """What the calls are, for people: each operation once, functions of users not.
+
+    >>> from neelc.ir.types import DOUBLE, STRING
+    >>> operations_of([EvaluatedCall("", "hex", (), DOUBLE), EvaluatedCall("", "cast", (DOUBLE,), STRING)])
+    ('hex', 'CAST(DOUBLE AS STRING)')
+    """
+    names = (
+        f"CAST({one.operands[0]} AS {one.type})" if one.operation == "cast" else one.operation
+        for one in calls
+        if one.declared is None
+    )
+    return tuple(dict.fromkeys(names))
 
 
 _NUMBERED: dict[object, int] = {}

@@ -7,7 +7,9 @@ Spark's other functions, which plans use, are in `OTHERS`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from neelc.ir.expressions import Call
 from neelc.ir.types import (
@@ -24,6 +26,7 @@ from neelc.ir.types import (
     TIMESTAMP_NTZ,
     TINYINT,
     VOID,
+    YEAR_INTERVAL,
     Array,
     DataType,
     Decimal,
@@ -31,10 +34,28 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.values.functions.texts import character
-from neelc.scalar.duckdb.casts import cast_to, text
+from neelc.scalar.duckdb.casts import cast_to, number, real, text
 from neelc.scalar.duckdb.evaluated import declared_call, evaluated
-from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, unused
+from neelc.scalar.duckdb.operators import (
+    arithmetic,
+    as_typed,
+    common_pieces,
+    comparison,
+    negative,
+    refuse,
+    stand_in,
+)
+from neelc.scalar.duckdb.pieces import (
+    DuckText,
+    NameScope,
+    UnspelledOperation,
+    apart,
+    duck_type,
+    failing,
+    outside,
+    safely,
+    unused,
+)
 from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
 from neelc.scalar.duckdb.times import (
     FIELD_OF,
@@ -62,12 +83,23 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
         function = scope.declared[name]
         casts = [cast_to(one, type, scope) for one, type in zip(pieces, function.takes, strict=True)]
         return declared_call(function, casts, scope)
+    if scope.strict and name.startswith("try_"):
+        return apart(pieces, scope, lambda given, inside: spelled_call(name, given, inside))
     other = OTHERS.get(name)
     if other is not None:
         return other(list(pieces), scope)
     if name in ("like", "ilike", "rlike"):
         value, pattern = (cast_to(piece, STRING, scope) for piece in pieces[:2])
         return like(name, value, pattern, pieces[2].value if len(pieces) > 2 else None, scope)
+    if name == "try_to_date":
+        return _read_by(DATE)(list(pieces), scope)
+    if scope.strict and name in IN_STRICT:
+        return IN_STRICT[name](list(pieces), scope)
+    return _of_signature(name, pieces, scope)
+
+
+def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> DuckText:
+    """A call of a function of the language."""
     if name not in SCALAR_SIGNATURES or (name in REWRITTEN and name != "decode"):
         raise UnspelledOperation(f"the function {name}")
     rounds = "places" in SCALAR_SIGNATURES[name].parameters(2)
@@ -112,7 +144,7 @@ def _identity(pieces: Pieces, type: DataType, scope: NameScope) -> str:
 def _absolute(pieces: Pieces, type: DataType, scope: NameScope) -> str:
     (value,) = pieces
     plain = value.type in (FLOAT, DOUBLE) or isinstance(value.type, Decimal)
-    return f"abs({value.text})" if plain else attempt(lambda one: f"abs({one.text})", value)
+    return f"abs({value.text})" if plain else safely(lambda one: f"abs({one.text})", value, scope=scope)
 
 
 def _towards(name: str) -> SpellText:
@@ -126,7 +158,7 @@ def _towards(name: str) -> SpellText:
             return cast_to(value, BIGINT, scope).text
         if isinstance(value.type, Decimal):
             return f"CAST({name}({value.text}) AS {duck_type(type)})"
-        whole = f"TRY_CAST({name}({value.text}) AS BIGINT)"
+        whole = f"{'CAST' if scope.strict else 'TRY_CAST'}({name}({value.text}) AS BIGINT)"
         return f"CASE WHEN isnan({value.text}) THEN CAST(0 AS BIGINT) ELSE {whole} END"
 
     return towards
@@ -139,7 +171,7 @@ def _rounded(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
     if value.type in INTEGERS:
         return value.text
     if isinstance(value.type, Decimal):
-        return f"TRY_CAST({value.text} AS {duck_type(type)})"
+        return f"{'CAST' if scope.strict else 'TRY_CAST'}({value.text} AS {duck_type(type)})"
     return f"round({value.text})" if places == 0 and value.type == DOUBLE else None
 
 
@@ -267,7 +299,8 @@ def _unix_timestamp(pieces: Pieces, type: DataType, scope: NameScope) -> str | N
 
 
 def _of_millis(pieces: Pieces, type: DataType, scope: NameScope) -> str:
-    return attempt(lambda millis: f"make_timestamptz(CAST({millis.text} AS BIGINT) * 1000)", pieces[0])
+    made = "make_timestamptz(CAST({} AS BIGINT) * 1000)"
+    return safely(lambda millis: made.format(millis.text), pieces[0], scope=scope)
 
 
 def _last_day(pieces: Pieces, type: DataType, scope: NameScope) -> str:
@@ -364,7 +397,7 @@ NATIVE: dict[str, SpellText] = {
     "sqrt": _where("x >= 0", "sqrt", NAN),
     "tan": _where("isfinite(x)", "tan", NAN),
     "timestamp_millis": _of_millis,
-    "timestamp_seconds": lambda pieces, type, scope: of_seconds(pieces[0]),
+    "timestamp_seconds": lambda pieces, type, scope: of_seconds(pieces[0], scope),
     "to_date": _identity,
     "to_timestamp": _identity,
     "trunc": _first_of,
@@ -438,6 +471,10 @@ def _sequence(pieces: Pieces, scope: NameScope) -> DuckText:
     # Without a step, Spark counts down, too.
     step = cast[2].text if len(cast) > 2 else f"CASE WHEN {low} <= {high} THEN 1 ELSE -1 END"
     text = f"generate_series(CAST({low} AS BIGINT), CAST({high} AS BIGINT), CAST({step} AS BIGINT))"
+    if scope.strict and len(cast) > 2:
+        never = f"sign({high} - {low}) <> sign({step})"
+        found = outside(DuckText(text, Array(BIGINT)), never, "the steps of a sequence never reach its end")
+        text = f"CASE WHEN {low} = {high} THEN [CAST({low} AS BIGINT)] ELSE {found.text} END"
     return cast_to(DuckText(text, Array(BIGINT)), Array(shared), scope)
 
 
@@ -486,7 +523,10 @@ def _element_at(pieces: Pieces, scope: NameScope) -> DuckText:
     if base.type == VOID:
         return DuckText("NULL", VOID)
     place = key.text if isinstance(key.value, int) and key.value else f"nullif({key.text}, 0)"
-    return DuckText(f"list_extract({base.text}, {place})", _element(base, "an element"))
+    found = DuckText(f"list_extract({base.text}, {place})", _element(base, "an element"))
+    if not scope.strict:
+        return found
+    return outside(found, f"{key.text} = 0 OR abs(CAST({key.text} AS BIGINT)) > len({base.text})")
 
 
 def _of_list(name: str) -> SpellCall:
@@ -517,6 +557,12 @@ def _distinct(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _slice(pieces: Pieces, scope: NameScope) -> DuckText:
+    found = _sliced(pieces, scope)
+    wrong = f"{pieces[1].text} = 0 OR {pieces[2].text} < 0"
+    return outside(found, wrong, "slice begins at 1, and is no shorter than 0") if scope.strict else found
+
+
+def _sliced(pieces: Pieces, scope: NameScope) -> DuckText:
     values, first, length = pieces
     _element(values, "slice")
     if isinstance(first.value, int) and first.value > 0:
@@ -555,7 +601,7 @@ def _values(pieces: Pieces, scope: NameScope) -> DuckText:
 
 def _of_micros(pieces: Pieces, scope: NameScope) -> DuckText:
     micros = cast_to(pieces[0], BIGINT, scope)
-    return DuckText(attempt(lambda one: f"make_timestamptz({one.text})", micros), TIMESTAMP)
+    return DuckText(safely(lambda one: f"make_timestamptz({one.text})", micros, scope=scope), TIMESTAMP)
 
 
 def _unix_date(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -565,7 +611,7 @@ def _unix_date(pieces: Pieces, scope: NameScope) -> DuckText:
 
 def _of_days(pieces: Pieces, scope: NameScope) -> DuckText:
     days = cast_to(pieces[0], INT, scope)
-    return DuckText(attempt(lambda one: f"DATE '1970-01-01' + {one.text}", days), DATE)
+    return DuckText(safely(lambda one: f"DATE '1970-01-01' + {one.text}", days, scope=scope), DATE)
 
 
 def _is_null(word: str) -> SpellCall:
@@ -597,6 +643,135 @@ def _read_time(pieces: Pieces, scope: NameScope) -> DuckText:
         return cast_to(value, TIMESTAMP, scope)
     return evaluated("try_to_timestamp", [cast_to(value, STRING, scope), *pattern], TIMESTAMP, scope)
 
+
+# Functions that are other expressions, for which those of the language are rewritten (`rewritten.py`).
+
+
+def _months_added(pieces: Pieces, scope: NameScope) -> DuckText:
+    date, months = (
+        cast_to(pieces[0], DATE, scope),
+        cast_to(cast_to(pieces[1], INT, scope), YEAR_INTERVAL, scope),
+    )
+    return arithmetic("+", date, months, scope)
+
+
+def _part_of(pieces: Pieces, scope: NameScope) -> DuckText:
+    field, moment = pieces
+    if not isinstance(field.value, str):
+        raise UnspelledOperation("date_part of a field that is not written down")
+    return extracted(field.value.upper(), moment, scope)
+
+
+def _signed(pieces: Pieces, scope: NameScope) -> DuckText:
+    """+x"""
+    (value,) = pieces
+    return cast_to(value, DOUBLE, scope) if value.type in (STRING, VOID) else value
+
+
+def _bit(pieces: Pieces, scope: NameScope) -> DuckText:
+    value, place = pieces[0], cast_to(pieces[1], INT, scope)
+    if value.type not in BITS:
+        raise UnspelledOperation(f"a bit of {value.type}")
+    count = BITS[value.type]
+    bit = f"CAST((CAST({value.text} AS BIGINT) >> {place.text}) & 1 AS TINYINT)"
+    wrong = f"{place.text} < 0 OR {place.text} >= {count}"
+    if scope.strict:
+        return outside(DuckText(bit, TINYINT), wrong, "there is no bit at that place")
+    return DuckText(f"CASE WHEN NOT ({wrong}) THEN {bit} END", TINYINT)
+
+
+BITS: dict[DataType, int] = {TINYINT: 8, SMALLINT: 16, INT: 32, BIGINT: 64}
+
+SECONDS = text("yyyy-MM-dd HH:mm:ss")
+
+
+def _of_unixtime(pieces: Pieces, scope: NameScope) -> DuckText:
+    count, *pattern = pieces
+    moment = spelled_call("timestamp_seconds", [cast_to(count, BIGINT, scope)], scope)
+    return spelled_call("date_format", [moment, *(pattern or [SECONDS])], scope)
+
+
+def _read_by(target: DataType) -> SpellCall:
+    """to_date, to_timestamp and to_timestamp_ntz: a text by a pattern; a time stays what it is."""
+
+    def read(pieces: Pieces, scope: NameScope) -> DuckText:
+        value, *pattern = pieces
+        if value.type != STRING or not pattern:
+            return cast_to(value, target, scope)
+        if not isinstance(pattern[0].value, str):
+            raise UnspelledOperation("a pattern of times that is not written down")
+        if target == TIMESTAMP_NTZ:
+            return evaluated("to_timestamp_ntz", [value, *pattern], target, scope)
+        found = evaluated("try_to_timestamp", [value, *pattern], TIMESTAMP, scope)
+        if scope.strict:
+            found = replace(found, text=failing(found, pieces, "a text that is no time of that pattern").text)
+        return cast_to(found, target, scope)
+
+    return read
+
+
+def _seconds_of(pieces: Pieces, scope: NameScope) -> DuckText:
+    """unix_timestamp(text, pattern)"""
+    value, *pattern = pieces
+    if value.type == STRING and not pattern:
+        pattern = [SECONDS]
+    if value.type != STRING:
+        return _of_signature("unix_timestamp", [value], scope)
+    moment = _read_by(TIMESTAMP)([value, *pattern], scope)
+    return DuckText(f"(epoch_us({moment.text}) // 1000000)", BIGINT)
+
+
+def _other(name: str) -> SpellCall:
+    return lambda pieces, scope: spelled_call(name, pieces, scope)
+
+
+def _decoded(pieces: Pieces, scope: NameScope) -> DuckText:
+    """decode(x, search, result, ..., otherwise), in which NULL is found by NULL."""
+    if len(pieces) < 3:
+        return _of_signature("decode", pieces, scope)
+    sought, *rest = pieces
+    tests = [comparison("IS NOT DISTINCT FROM", sought, one, scope) for one in rest[:-1:2]]
+    results, shared = common_pieces([*rest[1::2], *(rest[-1:] if len(rest) % 2 else [])], scope)
+    whens = " ".join(f"WHEN {test.text} THEN {one.text}" for test, one in zip(tests, results, strict=False))
+    last = f" ELSE {results[-1].text}" if len(rest) % 2 else ""
+    return DuckText(f"CASE {whens}{last} END", shared)
+
+
+NOW = DuckText("now()", TIMESTAMP)
+"""The same in all rows of a query."""
+
+IN_STRICT: dict[str, SpellCall] = {
+    "curdate": lambda pieces, scope: cast_to(NOW, DATE, scope),
+    "current_date": lambda pieces, scope: cast_to(NOW, DATE, scope),
+    "current_timestamp": lambda pieces, scope: NOW,
+    "now": lambda pieces, scope: NOW,
+    "add_months": _months_added,
+    "binary": lambda pieces, scope: cast_to(pieces[0], BINARY, scope),
+    "bit_get": _bit,
+    "date_part": _part_of,
+    "dateadd": _other("date_add"),
+    "datepart": _part_of,
+    "decimal": lambda pieces, scope: cast_to(pieces[0], Decimal(10, 0), scope),
+    "decode": _decoded,
+    "e": lambda pieces, scope: real(math.e),
+    "equal_null": lambda pieces, scope: comparison("IS NOT DISTINCT FROM", pieces[0], pieces[1], scope),
+    "from_unixtime": _of_unixtime,
+    "getbit": _bit,
+    "negative": lambda pieces, scope: negative(pieces[0], scope),
+    "nullifzero": lambda pieces, scope: _nullif([pieces[0], number(0, INT)], scope),
+    "pi": lambda pieces, scope: real(math.pi),
+    "positive": _signed,
+    "regexp": _other("rlike"),
+    "regexp_like": _other("rlike"),
+    "to_date": _read_by(DATE),
+    "to_timestamp": _read_by(TIMESTAMP),
+    "to_timestamp_ltz": _read_by(TIMESTAMP),
+    "to_timestamp_ntz": _read_by(TIMESTAMP_NTZ),
+    "to_unix_timestamp": _seconds_of,
+    "unix_timestamp": _seconds_of,
+    "zeroifnull": lambda pieces, scope: _first_known([pieces[0], number(0, INT)], scope),
+}
+"""Those that only users write: in the texts of plans, they are those other expressions."""
 
 OTHERS: dict[str, SpellCall] = {
     "~": _not,

@@ -15,6 +15,7 @@ from neelc.ir.expressions import (
     Literal,
     Variable,
 )
+from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -34,13 +35,24 @@ from neelc.ir.types import (
     Array,
     DataType,
     Decimal,
+    Map,
+    Struct,
 )
 from neelc.runtime.values.scalars import MICROSECOND
 from neelc.runtime.values.times import Months, interval_of_parts
 from neelc.scalar import decimals
 from neelc.scalar.duckdb.casts import cast_to
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, sortable
+from neelc.scalar.duckdb.pieces import (
+    DuckText,
+    NameScope,
+    UnspelledOperation,
+    WrongQuery,
+    attempt,
+    duck_type,
+    safely,
+    sortable,
+)
 from neelc.scalar.duckdb.times import between, clock_of, later
 from neelc.scalar.operators import Typed, binary, common, common_of
 from neelc.scalar.type_of import DATETIMES, INTERVALS
@@ -71,22 +83,29 @@ def as_typed(pieces: Sequence[DuckText], typed: Sequence[Expr], scope: NameScope
 
 def refuse(code: str, message: str, span: Span | None, hint: object) -> None:
     """What the checker of types reports."""
-    raise UnspelledOperation(message)
+    if code in ("NEEL2101", "NEEL2102"):
+        raise WrongQuery(code, message, None if hint is None else str(hint))
+    raise UnspelledOperation(message)  # Spark may take more
 
 
 def common_pieces(pieces: Sequence[DuckText], scope: NameScope) -> tuple[list[DuckText], DataType]:
     """The pieces, cast to the type that they have in common."""
     shared = common_of(piece.type for piece in pieces)
     if shared is None:
-        raise UnspelledOperation(f"values of {', '.join(str(piece.type) for piece in pieces)} together")
+        kinds = ", ".join(dict.fromkeys(str(piece.type) for piece in pieces))
+        raise UnspelledOperation(f"values of {kinds} together")
     return [cast_to(piece, shared, scope) for piece in pieces], shared
 
 
 def comparison(sign: str, left: DuckText, right: DuckText, scope: NameScope) -> DuckText:
     """`=`, `<` and their kin, and IS [NOT] DISTINCT FROM."""
     shared = common(left.type, right.type)
-    if shared is None:
+    if shared is None and any(isinstance(one, Struct) for one in (left.type, right.type)):
         raise UnspelledOperation(f"a comparison of {left.type} and {right.type}")
+    if shared is None:
+        raise WrongQuery("NEEL2101", f"{left.type} and {right.type} cannot be compared")
+    if scope.strict and any(isinstance(one, Map) for one in walk(shared)):
+        raise WrongQuery("NEEL2101", "maps cannot be compared")
     one, other = cast_to(left, shared, scope), cast_to(right, shared, scope)
     if sign in ("<", "<=", ">", ">="):
         return DuckText(f"({sortable(one)} {sign} {sortable(other)})", BOOLEAN)
@@ -102,11 +121,19 @@ def apply(make: Callable[..., str], *operands: DuckText) -> str:
     return make(*operands)
 
 
+def condition(operand: DuckText, scope: NameScope, texts: bool = False) -> DuckText:
+    """What must be true or false. Spark casts nothing to it but `texts`: operands of AND, OR and NOT,
+    and arguments of functions."""
+    if scope.strict and operand.type not in (BOOLEAN, VOID) and not (texts and operand.type == STRING):
+        raise WrongQuery("NEEL2103", f"a condition must be BOOLEAN, not {operand.type}")
+    return cast_to(operand, BOOLEAN, scope)
+
+
 NATIVE = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|"}
 
 
 def arithmetic(op: str, left: DuckText, right: DuckText, scope: NameScope, tried: bool = False) -> DuckText:
-    """`left op right`; NULL where it fails, if it is `tried` or a division."""
+    """`left op right`; NULL where it fails, if it is `tried` or, in a plan, a division."""
     first, second = stand_in(1, left), stand_in(2, right)
     typed, type = binary(Binary(op, first[0], second[0]), first, second, refuse)
     assert isinstance(typed, Binary)
@@ -142,14 +169,15 @@ def of_times(op: str, one: DuckText, other: DuckText, type: DataType, scope: Nam
     elif other.type in DATETIMES:
         text = later(op, other, one, scope)
     elif one.type == other.type and op in ("+", "-"):
-        return DuckText(attempt(_operation(op), one, other), type, days=one.days and other.days)
+        return DuckText(safely(_operation(op), one, other, scope=scope), type, days=one.days and other.days)
     elif one.type == other.type and op == "DIV":
-        divisor = DuckText(f"nullif(CAST({other.text} AS BIGINT), 0)", BIGINT)
-        text = attempt(_operation("//"), DuckText(f"CAST({one.text} AS BIGINT)", BIGINT), divisor)
+        divisor = DuckText(_divisor(DuckText(f"CAST({other.text} AS BIGINT)", BIGINT), scope), BIGINT)
+        dividend = DuckText(f"CAST({one.text} AS BIGINT)", BIGINT)
+        text = safely(_operation("//"), dividend, divisor, scope=scope)
     elif op == "*" and all(side.type in (*INTEGERS, *INTERVALS) for side in (one, other)):
         numbers = [DuckText(f"CAST({side.text} AS BIGINT)", BIGINT) for side in (one, other)]
-        product = attempt(_operation("*"), *numbers)
-        text = f"TRY_CAST({product} AS {duck_type(type)})"
+        product = safely(_operation("*"), *numbers, scope=scope)
+        text = f"{'CAST' if scope.strict else 'TRY_CAST'}({product} AS {duck_type(type)})"
     return evaluated(op, [one, other], type, scope) if text is None else DuckText(text, type)
 
 
@@ -159,7 +187,9 @@ def of_decimals(op: str, one: DuckText, other: DuckText, type: Decimal, scope: N
     to = duck_type(type)
     if op in ("+", "-") and type.scale == max(one.type.scale, other.type.scale):
         sides = [DuckText(f"CAST({side.text} AS {to})", type) for side in (one, other)]
-        return DuckText(attempt(lambda x, y: f"CAST({x.text} {op} {y.text} AS {to})", *sides), type)
+        return DuckText(
+            safely(lambda x, y: f"CAST({x.text} {op} {y.text} AS {to})", *sides, scope=scope), type
+        )
     if op == "*" and one.type.precision + other.type.precision < decimals.MAX_PRECISION:
         # DuckDB's product of DECIMALs of up to 18 digits has no more than 18 digits itself.
         wide = f"CAST({one.text} AS {duck_type(Decimal(decimals.MAX_PRECISION, one.type.scale))})"
@@ -173,17 +203,23 @@ def divided(op: str, one: DuckText, other: DuckText, type: DataType, scope: Name
         one, other = cast_to(one, BIGINT, scope), cast_to(other, BIGINT, scope)
     divisor = other.text
     if other.value in (None, 0):
-        divisor = f"nullif({other.text}, {_zero(other.type)})"
-        if scope.strict:
-            failed = f"CAST(error('Division by zero') AS {duck_type(other.type)})"
-            divisor = f"CASE WHEN {other.text} = 0 THEN {failed} ELSE {other.text} END"
+        divisor = _divisor(other, scope)
     if op == "%" and other.type in INTEGERS and other.value in (None, -1):
         # For DuckDB, there is no remainder where there is no quotient.
         one_instead = f"CAST(1 AS {duck_type(other.type)})"
         divisor = f"CASE WHEN {other.text} = -1 THEN {one_instead} ELSE {divisor} END"
     operation = _operation("//" if op == "DIV" else op)
     fails = op == "DIV" and other.value in (None, 0, -1)
+    fails = fails and not scope.strict
     return DuckText((attempt if fails else apply)(operation, one, DuckText(divisor, other.type)), type)
+
+
+def _divisor(other: DuckText, scope: NameScope) -> str:
+    """NULL, or an error, where it is zero."""
+    if not scope.strict:
+        return f"nullif({other.text}, {_zero(other.type)})"
+    failed = f"CAST(error('Division by zero') AS {duck_type(other.type)})"
+    return f"CASE WHEN {other.text} = 0 THEN {failed} ELSE {other.text} END"
 
 
 def _zero(type: DataType) -> str:
@@ -201,10 +237,17 @@ def joined(one: DuckText, other: DuckText, type: DataType) -> DuckText:
 def negative(operand: DuckText, scope: NameScope) -> DuckText:
     """`-x`; NULL where it does not fit."""
     if operand.type in (*INTEGERS, *INTERVALS):
-        text = (apply if scope.strict else attempt)(lambda one: f"(-{one.text})", operand)
+        kind = duck_type(operand.type)
+        text = safely(
+            lambda one: f"CAST((-{one.text}) AS {kind})" if scope.strict else f"(-{one.text})",
+            operand,
+            scope=scope,
+        )
         return DuckText(text, operand.type, days=operand.days)
     if operand.type in (FLOAT, DOUBLE) or isinstance(operand.type, Decimal):
         return DuckText(f"(-{operand.text})", operand.type)
+    if scope.strict and operand.type not in (STRING, VOID):
+        raise WrongQuery("NEEL2102", f"`-` takes a number or an interval, not {operand.type}")
     if operand.type in (STRING, VOID):
         return negative(cast_to(operand, DOUBLE, scope), scope)
     return evaluated("neg", [operand], operand.type, scope)

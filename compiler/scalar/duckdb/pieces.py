@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -34,10 +34,36 @@ from neelc.ir.types import (
     StructField,
 )
 from neelc.runtime.late_dataclass import dataclass
+from neelc.source import Span
 
 
 class UnspelledOperation(Exception):
-    """An operation that is neither DuckDB's nor the runtime's: what it is called."""
+    """An operation that is neither DuckDB's nor the runtime's: what it is called. `place`: where it stands in
+    the text that was parsed, from one character to another, if that is known; `span`: where in a script."""
+
+    code = "NEEL4150"
+    hint: str | None = None
+
+    def __init__(self, message: str, node: Any = None) -> None:
+        super().__init__(message)
+        self.place: tuple[int, int] | None = None
+        self.span: Span | None = None
+        self.locate(node)
+
+    def locate(self, node: Any) -> None:
+        """It stands where a node does, unless its place is known."""
+        if self.place is None and node is not None:
+            known = [one.meta for one in node.walk() if "start" in one.meta]
+            if known:
+                self.place = min(one["start"] for one in known), max(one["end"] for one in known) + 1
+
+
+class WrongQuery(UnspelledOperation):
+    """What is wrong with a query, whatever engine it is for: its code among the errors, and a hint."""
+
+    def __init__(self, code: str, message: str, hint: str | None = None, node: Any = None) -> None:
+        super().__init__(message, node)
+        self.code, self.hint = code, hint
 
 
 HERE = "\x01"
@@ -163,6 +189,53 @@ def field_of(piece: DuckText, field: StructField) -> DuckText:
 NULL = "NULL"
 
 
+def safely(make: Callable[..., str], *operands: DuckText, scope: NameScope) -> str:
+    """What is made of operands. Where that fails there is NULL or, in what users write, an error.
+
+    >>> from neelc.ir.types import INT
+    >>> safely(lambda x: f"(-{x.text})", DuckText("y", INT), scope=NameScope({}, strict=True))
+    '(-y)'
+    """
+    return make(*operands) if scope.strict else attempt(make, *operands)
+
+
+def failing(found: DuckText, operands: Iterable[DuckText], message: str) -> DuckText:
+    """A value that fails where it is NULL, and none of its operands is.
+
+    >>> from neelc.ir.types import INT
+    >>> failing(DuckText("f(x)", INT), [DuckText("x", INT)], "no f").text
+    "coalesce(f(x), CASE WHEN x IS NOT NULL THEN CAST(error('no f') AS INTEGER) END)"
+    """
+    if found.value is not None or found.type == VOID:
+        return found
+    tests = " AND ".join(f"{one.text} IS NOT NULL" for one in operands if one.value is None) or "TRUE"
+    error = f"CAST(error({text_literal(message)}) AS {duck_type(found.type)})"
+    return replace(found, text=f"coalesce({found.text}, CASE WHEN {tests} THEN {error} END)")
+
+
+def apart(
+    pieces: Sequence[DuckText], scope: NameScope, make: Callable[[list[DuckText], NameScope], DuckText]
+) -> DuckText:
+    """What a function makes of pieces that does not fail, as those of Spark that are called try_. What fails
+    in a piece itself is an error: so pieces are computed before."""
+    if not scope.strict:
+        return make(list(pieces), scope)
+    inside = replace(scope, strict=False)
+    complex = [one for one in pieces if one.value is None and not _PLAIN.fullmatch(one.text)]
+    if not complex:
+        return make(list(pieces), inside)
+    row = unused("s", *(one.text for one in pieces))
+    fields = {one.text: f"x{place}" for place, one in enumerate(complex, 1)}
+    shown = ", ".join(f"{name} := {text}" for text, name in fields.items())
+    given = [replace(one, text=f"{row}.{fields[one.text]}") if one in complex else one for one in pieces]
+    found = make(given, inside)
+    text = f"list_extract(list_transform([struct_pack({shown})], lambda {row}: {found.text}), 1)"
+    return replace(found, text=text, value=None)
+
+
+_PLAIN = re.compile(r'(NULL|(\w+\.)?"[^"]*"(\."[^"]*")*)')
+
+
 def as_column(piece: DuckText) -> str:
     """The text of what is selected: it has a type even if it is NULL."""
     if piece.type != VOID:
@@ -182,6 +255,35 @@ class EvaluatedCall:
     constants: tuple[tuple[int, Any], ...] = ()
     declared: DeclaredFunction | None = None
     """A function of users, in place of an operation."""
+
+
+TWIN = "\x02"
+"""In the name that DuckDB has for a column: what follows tells it from another one of its name."""
+
+
+def shown(name: str) -> str:
+    """The name of a column, as people see it."""
+    return name.partition(TWIN)[0]
+
+
+def unlike(name: str, others: Iterable[str]) -> str:
+    """A name for a column beside others.
+
+    >>> unlike("x", ["y"]), shown(unlike("x", ["x"])), unlike("X", ["x"]) == "X"
+    ('x', 'x', False)
+    """
+    known = {one.lower() for one in others}
+    number, found = 1, name
+    while found.lower() in known:
+        number += 1
+        found = f"{name}{TWIN}{number}"
+    return found
+
+
+def outside(found: DuckText, test: str, message: str = "an array has no element at that place") -> DuckText:
+    """What is at a place, or an error where a test says that there is none."""
+    error = f"CAST(error({text_literal(message)}) AS {duck_type(found.type)})"
+    return DuckText(f"CASE WHEN {test} THEN {error} ELSE {found.text} END", found.type)
 
 
 Columns = Mapping[str, Mapping[str, DataType]]
@@ -204,6 +306,13 @@ class NameScope:
     queries: Callable[[Any, NameScope], tuple[str, Mapping[str, DataType]]] | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     zone: str = ""
+    around: Columns = field(default_factory=dict)
+    """The columns of the queries around this one."""
+    merged: frozenset[str] = frozenset()
+    """Columns, in small letters, that USING has made one of two."""
+    prefers_aliases: bool = False
+    windows: Mapping[str, Any] = field(default_factory=dict)
+    """Those that WINDOW names, in small letters."""
     declared: Mapping[str, DeclaredFunction] = field(default_factory=dict)
     """Functions of users, by the names that Spark calls them by, in small letters."""
 
@@ -212,13 +321,41 @@ class NameScope:
         own = {name: DuckText(quoted(name), type) for name, type in variables.items()}
         return replace(self, variables={**self.variables, **own})
 
-    def column(self, name: str) -> tuple[str, DataType] | None:
-        """A column of one of the relations: its name as it is written there, and its type."""
-        for columns in (*self.columns.values(), self.aliases):
-            for known, type in columns.items():
-                if known.lower() == name.lower():
-                    return known, type
-        return None
+    def column(self, name: str, relation: str | None = None) -> DuckText | None:
+        """A column of a relation, or of any: those of this query first, then those of the queries around."""
+        if self.prefers_aliases and relation is None and (found := self._alias(name)) is not None:
+            return found
+        for several in (self.columns, self.around):
+            found = self._among(several, name, relation)
+            if found is not None:
+                return found
+        return self._alias(name) if relation is None else None
+
+    def _among(self, several: Columns, name: str, relation: str | None) -> DuckText | None:
+        lower = name.lower()
+        found = [
+            (of, column, type)
+            for of, columns in several.items()
+            for column, type in columns.items()
+            if shown(column).lower() == lower and (relation is None or of.lower() == relation.lower())
+        ]
+        if not found:
+            return None
+        of, column, type = found[0]
+        is_qualified = relation is not None or (len(several) > 1 and lower not in self.merged)
+        if len(found) > 1 and self.strict and not (lower in self.merged and relation is None):
+            where = ", ".join(f"{one}.{name}" for one, _, _ in found if one)
+            hint = (
+                f"it could be: {where}" if relation is None and where else "rename one of them in a subquery"
+            )
+            raise WrongQuery("NEEL2222", f"there are {len(found)} columns `{name}`", hint)
+        prefix = f"{quoted(of)}." if of and is_qualified else ""
+        return DuckText(f"{prefix}{quoted(column)}", type)
+
+    def _alias(self, name: str) -> DuckText | None:
+        known = ((one, type) for one, type in self.aliases.items() if shown(one).lower() == name.lower())
+        found = next(known, None)
+        return None if found is None else DuckText(quoted(found[0]), found[1])
 
 
 def quoted(name: str) -> str:

@@ -11,27 +11,30 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from neelc.ir.types import BOOLEAN, INT, DataType
+from neelc.ir.types import INT, Array, DataType, Map
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.duckdb.casts import cast_to
-from neelc.scalar.duckdb.operators import common_pieces
+from neelc.scalar.duckdb.names import column_name
+from neelc.scalar.duckdb.operators import common_pieces, condition
 from neelc.scalar.duckdb.pieces import (
     Columns,
     DuckText,
     EvaluatedCall,
     NameScope,
     UnspelledOperation,
+    WrongQuery,
     as_column,
     quoted,
+    shown,
+    unlike,
 )
-from neelc.scalar.duckdb.spelling import Node, SparkCalls, ordering, parsed, spell, spelled
+from neelc.scalar.duckdb.spelling import Node, SparkCalls, directed, ordering, parsed, spell, spelled
 
 Types = Mapping[str, DataType]
 
 
 @dataclass(frozen=True)
 class SpelledQuery:
-    """A query of DuckDB, and the columns of its rows."""
+    """A query of DuckDB, and the columns of its rows. Several may be `shown` with one name."""
 
     text: str
     types: Types
@@ -55,10 +58,11 @@ def spelled_query(
 
 @dataclass(frozen=True)
 class _Source:
-    """A part of FROM: its text, and the columns that it has by its names."""
+    """A part of FROM: its text, and the columns that it has by its names; those that USING has `merged`."""
 
     text: str
     columns: Columns
+    merged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,12 @@ class _Frame:
         frame, prefix = self, ""
         if clause is not None:
             if clause.args.get("recursive"):
-                raise UnspelledOperation("WITH RECURSIVE")
+                raise UnspelledOperation("WITH RECURSIVE", clause)
             parts = []
             for one in clause.expressions:
                 found = frame.query(one.this, outer)
-                names = [column.name for column in one.args["alias"].columns]
-                types = dict(zip(names or found.types, found.types.values(), strict=True))
-                shown = f"({', '.join(map(quoted, names))})" if names else ""
-                parts.append(f"{quoted(one.alias)}{shown} AS ({found.text})")
+                listed, types = _renamed(found.types, one.args["alias"])
+                parts.append(f"{quoted(one.alias)}{listed} AS ({found.text})")
                 frame = replace(frame, tables={**frame.tables, one.alias: types})
             prefix = f"WITH {', '.join(parts)} "
         found = frame._plain(node, outer)
@@ -98,16 +100,19 @@ class _Frame:
             case exp.Select():
                 return self._select(node, outer)
             case exp.Values():
-                return self._values(node, outer)
-        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+                return self._ended(node, self._values(node, outer), outer)
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80], node)
 
     def _set(self, node: Node, outer: Columns) -> SpelledQuery:
         """UNION, INTERSECT and EXCEPT: columns by their places, in types that they have in common."""
         if node.args.get("by_name"):
-            raise UnspelledOperation("UNION BY NAME")
+            raise UnspelledOperation("UNION BY NAME", node)
         both = [self.query(side, outer) for side in (node.this, node.expression)]
-        if len(both[0].types) != len(both[1].types):
-            raise UnspelledOperation("a union of other columns")
+        counts = [len(side.types) for side in both]
+        if counts[0] != counts[1]:
+            raise WrongQuery(
+                "NEEL2101", f"queries of {counts[0]} and of {counts[1]} columns together", node=node
+            )
         names = list(both[0].types)
         scope = NameScope({}, calls=self.calls, strict=True)
         pairs = zip(names, both[0].types.items(), both[1].types.items(), strict=True)
@@ -125,98 +130,130 @@ class _Frame:
         return self._ended(node, found, outer)
 
     def _values(self, node: Node, outer: Columns) -> SpelledQuery:
-        scope = self._scope({}, outer)
+        scope = self._scope(_Source("", {}), outer)
         rows = [
             [spell(one, scope) for one in (row.expressions if isinstance(row, exp.Tuple) else [row])]
             for row in node.expressions
         ]
+        if len({len(row) for row in rows}) > 1:
+            raise WrongQuery("NEEL2101", "VALUES with rows of different lengths", node=node)
         columns = [common_pieces(column, scope) for column in zip(*rows, strict=True)]
         alias = node.args.get("alias")
         given = [column.name for column in alias.columns] if alias is not None else []
         names = given or [f"col{place}" for place in range(1, len(columns) + 1)]
+        if len(names) != len(columns):
+            raise WrongQuery("NEEL2101", f"{len(names)} names for {len(columns)} columns", node=alias)
         texts = (", ".join(pieces[row].text for pieces, _ in columns) for row in range(len(rows)))
         listed = ", ".join(f"({text})" for text in texts)
-        shown = ", ".join(map(quoted, names))
-        text = f"SELECT * FROM (VALUES {listed}) AS v({shown})"
+        titles = ", ".join(map(quoted, names))
+        text = f"SELECT * FROM (VALUES {listed}) AS v({titles})"
         return SpelledQuery(text, dict(zip(names, (kind for _, kind in columns), strict=True)))
 
     # SELECT.
 
     def _select(self, node: Node, outer: Columns) -> SpelledQuery:
-        for word in ("laterals", "pivots", "match", "qualify", "windows", "connect", "sample"):
-            if node.args.get(word):
-                raise UnspelledOperation(word.removesuffix("s").upper())
         source = self._from(node, outer)
-        scope = self._scope(source.columns, outer)
+        windows = {one.this.name.lower(): one for one in node.args.get("windows") or ()}
+        scope = replace(self._scope(source, outer), windows=windows)
         items = list(self._items(node, source, scope))
         aliased = {name: piece.type for name, piece in items}
-        own = scope.binding({}) if not aliased else replace(scope, aliases=aliased)
-        shown = ", ".join(f"{as_column(piece)} AS {quoted(name)}" for name, piece in items)
+        listed = ", ".join(f"{as_column(piece)} AS {quoted(name)}" for name, piece in items)
         distinct = "DISTINCT " if node.args.get("distinct") else ""
-        text = f"SELECT {distinct}{shown or 1}{source.text}"
+        text = f"SELECT {distinct}{listed or 1}{source.text}"
         where = node.args.get("where")
         if where is not None:
-            text += f" WHERE {cast_to(spell(where.this, scope), BOOLEAN, scope).text}"
+            text += f" WHERE {_condition(where.this, scope)}"
         text += self._grouped(node, items, scope)
         having = node.args.get("having")
+        own = replace(scope, aliases=aliased, prefers_aliases=True)
         if having is not None:
-            text += f" HAVING {cast_to(spell(having.this, own), BOOLEAN, own).text}"
+            text += f" HAVING {_condition(having.this, own)}"
         return self._ended(node, SpelledQuery(text, aliased), outer, own)
 
     def _ended(
         self, node: Node, found: SpelledQuery, outer: Columns, scope: NameScope | None = None
     ) -> SpelledQuery:
-        """With ORDER BY, LIMIT and OFFSET."""
-        scope = scope or self._scope({"": found.types}, outer)
-        text = found.text
-        order = node.args.get("order")
-        if order is not None:
-            by = []
-            for one in order.expressions:
+        """With ORDER BY, LIMIT and OFFSET. What is sorted in each of Spark's partitions is sorted here."""
+        scope = scope or self._scope(_Source("", {"": found.types}), outer)
+        text, by = found.text, []
+        for clause in filter(None, (node.args.get(word) for word in ("order", "sort", "cluster"))):
+            for one in clause.expressions:
                 place = one.this if isinstance(one, exp.Ordered) else one
                 if isinstance(place, exp.Literal) and not place.is_string:
-                    name = list(found.types)[int(place.this) - 1]
-                    named = exp.column(exp.to_identifier(name, quoted=True))
-                    one = exp.Ordered(
-                        this=named, desc=one.args.get("desc"), nulls_first=one.args.get("nulls_first")
-                    )
-                by.append(ordering(one, scope))
-            text += f" ORDER BY {', '.join(by)}"
+                    name = _at(place, list(found.types))
+                    by.append(directed(DuckText(quoted(name), found.types[name]), one))
+                else:
+                    by.append(ordering(one, scope))
+        text += f" ORDER BY {', '.join(by)}" if by else ""
         for word in ("limit", "offset"):
             clause = node.args.get(word)
-            if clause is not None:
+            if clause is not None and clause.expression.name.upper() != "ALL":
                 text += f" {word.upper()} {spell(clause.expression, scope).text}"
         return replace(found, text=text)
 
-    def _scope(self, columns: Columns, outer: Columns) -> NameScope:
+    def _scope(self, source: _Source, outer: Columns) -> NameScope:
         return NameScope(
-            {**outer, **columns},
+            source.columns,
             calls=self.calls,
             strict=True,
             queries=lambda node, inner: self._nested(node, inner),
             arguments=self.arguments,
+            around=outer,
+            merged=frozenset(one.lower() for one in source.merged),
         )
 
     def _nested(self, node: Node, scope: NameScope) -> tuple[str, Types]:
-        found = self.query(node, scope.columns)
+        found = self.query(node, {**scope.around, **scope.columns})
         return found.text, found.types
 
     def _items(self, node: Node, source: _Source, scope: NameScope) -> Iterator[tuple[str, DuckText]]:
-        """What is selected, each with its name."""
+        """What is selected, each with its name; DuckDB has names of its own for those that are there."""
+        names: dict[str, DataType] = {}
         for one in node.expressions:
-            if isinstance(one, exp.Star):
-                if one.args.get("except_") or one.args.get("except") or one.args.get("replace"):
-                    raise UnspelledOperation(one.sql(dialect=SparkCalls))
-                for relation in source.columns:
-                    yield from _star(source.columns, relation)
-            elif isinstance(one, exp.Column) and isinstance(one.this, exp.Star):
-                known = next((name for name in source.columns if name.lower() == one.table.lower()), None)
-                if known is None:
-                    raise UnspelledOperation(one.sql(dialect=SparkCalls))
-                yield from _star(source.columns, known)
-            else:
-                inner = one.this if isinstance(one, exp.Alias) else one
-                yield one.alias_or_name or _name(inner), spell(inner, scope)
+            inside = replace(scope, aliases=dict(names))  # an item sees the names of those before it
+            for name, piece in self._item(one, source, inside):
+                own = unlike(name, names)
+                names[own] = piece.type
+                yield own, piece
+
+    def _item(self, node: Node, source: _Source, scope: NameScope) -> Iterator[tuple[str, DuckText]]:
+        star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
+        if isinstance(star, exp.Star):
+            left_out = {one.name.lower(): one for one in star.args.get("except_") or ()}
+            for name, piece in self._star(node, source):
+                if left_out.pop(shown(name).lower(), None) is None:
+                    yield shown(name), piece
+            for name, one in left_out.items():
+                raise WrongQuery("NEEL2003", f"unknown column `{name}`", _hint(source.columns), one)
+            return
+        inner = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
+        made = _generated(inner, scope)
+        if made is None:
+            yield node.alias if isinstance(node, exp.Alias) else column_name(node, scope), spell(inner, scope)
+            return
+        given = [one.name for one in node.expressions] if isinstance(node, exp.Aliases) else [node.alias]
+        names = given if any(given) else [name for name, _ in made]
+        if len(names) != len(made):
+            raise WrongQuery("NEEL2101", f"{len(names)} names for {len(made)} columns", node=node)
+        yield from zip(names, (piece for _, piece in made), strict=True)
+
+    def _star(self, node: Node, source: _Source) -> Iterator[tuple[str, DuckText]]:
+        if isinstance(node, exp.Column):
+            known = next((name for name in source.columns if name.lower() == node.table.lower()), None)
+            if known is None:
+                hint = f"relations: {', '.join(filter(None, source.columns))}"
+                raise WrongQuery("NEEL2003", f"unknown relation `{node.table}`", hint, node)
+            yield from _columns(source.columns, known)
+            return
+        merged = {one.lower() for one in source.merged}
+        first = next(iter(source.columns), "")
+        for name in source.merged:
+            kind = next(t for n, t in source.columns[first].items() if n.lower() == name.lower())
+            yield name, DuckText(quoted(name), kind)
+        for relation in source.columns:
+            for name, piece in _columns(source.columns, relation):
+                if name.lower() not in merged:
+                    yield name, piece
 
     def _grouped(self, node: Node, items: Sequence[tuple[str, DuckText]], scope: NameScope) -> str:
         group = node.args.get("group")
@@ -224,93 +261,201 @@ class _Frame:
             return ""
         if group.args.get("all"):
             return " GROUP BY ALL"
-        for word in ("rollup", "cube", "grouping_sets", "totals"):
-            if group.args.get(word):
-                raise UnspelledOperation(f"GROUP BY {word.upper()}")
-        names = {name.lower(): place for place, (name, _) in enumerate(items, 1)}
-        by = []
-        for one in group.expressions:
-            if isinstance(one, exp.Literal) and not one.is_string:
-                by.append(str(one.this))
-            elif isinstance(one, exp.Column) and not one.table and scope.column(one.name) is None:
-                if one.name.lower() not in names:
-                    raise UnspelledOperation(f"the column {one.name}")
-                by.append(str(names[one.name.lower()]))
-            else:
-                by.append(spell(one, scope).text)
+        by = [self._group(one, items, scope) for one in group.expressions]
+        for word in ("rollup", "cube", "grouping_sets"):
+            for one in group.args.get(word) or ():
+                if one.expressions:
+                    by.append(self._group(one, items, scope))
+                else:  # GROUP BY a, b WITH ROLLUP
+                    by = [f"{word.upper()} ({', '.join(by)})"]
         return f" GROUP BY {', '.join(by)}"
+
+    def _group(self, node: Node, items: Sequence[tuple[str, DuckText]], scope: NameScope) -> str:
+        words = {exp.Rollup: "ROLLUP ", exp.Cube: "CUBE ", exp.GroupingSets: "GROUPING SETS ", exp.Tuple: ""}
+        word = words.get(type(node))
+        if word is not None:
+            return f"{word}({', '.join(self._group(one, items, scope) for one in node.expressions)})"
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return _at(node, [piece.text for _, piece in items])
+        if isinstance(node, exp.Column) and not node.table and scope.column(node.name) is None:
+            pieces = (piece.text for name, piece in items if shown(name).lower() == node.name.lower())
+            found = next(pieces, None)
+            if found is not None:
+                return found
+        return spell(node, scope).text
 
     # FROM.
 
     def _from(self, node: Node, outer: Columns) -> _Source:
         clause = node.args.get("from_") or node.args.get("from")
         if clause is None:
-            return _Source("", {})
-        found = self._table(clause.this, outer)
-        text, columns = f" FROM {found.text}", dict(found.columns)
-        joins = [*(clause.this.args.get("joins") or ()), *(node.args.get("joins") or ())]
-        for join in joins:
-            other = self._table(join.this, outer)
-            both = {**columns, **other.columns}
-            if len(both) < len(columns) + len(other.columns):
-                raise UnspelledOperation("two relations of one name")
-            word = _join_word(join)
-            text += f" {word} {other.text}"
-            if join.args.get("on") is not None:
-                on = self._scope(both, outer)
-                text += f" ON {cast_to(spell(join.args['on'], on), BOOLEAN, on).text}"
-            elif join.args.get("using"):
-                raise UnspelledOperation("JOIN USING")
-            columns = columns if word in ("SEMI JOIN", "ANTI JOIN") else both
-        return _Source(text, columns)
+            found = _Source("", {})
+        else:
+            found = self._table(clause.this, outer)
+            found = replace(found, text=f" FROM {found.text}")
+            for join in [*(clause.this.args.get("joins") or ()), *(node.args.get("joins") or ())]:
+                found = self._join(found, join, outer)
+        for view in node.args.get("laterals") or ():
+            found = self._view(found, view, outer)
+        return found
+
+    def _join(self, source: _Source, join: Node, outer: Columns) -> _Source:
+        other = self._table(join.this, outer)
+        both = self._beside(source, other, join)
+        word = _join_word(join)
+        text = f"{source.text} {word} {other.text}"
+        merged = source.merged
+        if join.args.get("on") is not None:
+            text += f" ON {_condition(join.args['on'], self._scope(both, outer))}"
+        elif join.args.get("using"):
+            names = [self._shared(one, source, other, outer) for one in join.args["using"]]
+            text += f" USING ({', '.join(map(quoted, names))})"
+            merged = tuple(dict.fromkeys((*merged, *names)))
+        kept = source if word in ("SEMI JOIN", "ANTI JOIN") else both
+        return _Source(text, kept.columns, merged)
+
+    def _shared(self, node: Node, source: _Source, other: _Source, outer: Columns) -> str:
+        """The name of a column that both sides of a join have, in one type."""
+        pieces = [self._scope(one, {}).column(node.name) for one in (source, other)]
+        for piece, side in zip(pieces, (source, other), strict=True):
+            if piece is None:
+                raise WrongQuery("NEEL2003", f"unknown column `{node.name}`", _hint(side.columns), node)
+        if len({piece.type for piece in pieces if piece is not None}) > 1:
+            raise UnspelledOperation("USING columns of different types", node)
+        return str(node.name)
+
+    def _beside(self, source: _Source, other: _Source, node: Node) -> _Source:
+        both = {**source.columns, **other.columns}
+        if len(both) < len(source.columns) + len(other.columns):
+            raise UnspelledOperation("two relations of one name", node)
+        return replace(source, columns=both)
+
+    def _view(self, source: _Source, view: Node, outer: Columns) -> _Source:
+        """LATERAL VIEW."""
+        if not view.args.get("view"):
+            raise UnspelledOperation("LATERAL", view)
+        made = _generated(view.this, self._scope(source, outer))
+        if made is None:
+            raise UnspelledOperation(view.sql(dialect=SparkCalls)[:80], view)
+        alias = view.args["alias"]
+        names = [one.name for one in alias.columns] or [name for name, _ in made]
+        if len(names) != len(made):
+            raise WrongQuery("NEEL2101", f"{len(names)} names for {len(made)} columns", node=view)
+        items = ", ".join(
+            f"{piece.text} AS {quoted(name)}" for name, (_, piece) in zip(names, made, strict=True)
+        )
+        word = "LEFT JOIN" if view.args.get("outer") else "JOIN"
+        types = {name: piece.type for name, (_, piece) in zip(names, made, strict=True)}
+        both = self._beside(source, _Source("", {alias.name: types}), view)
+        inner = f"(SELECT {items}) AS {quoted(alias.name or 'unnamed')}"
+        before = source.text or " FROM (SELECT 1) AS one"
+        return replace(both, text=f"{before} {word} LATERAL {inner} ON TRUE")
 
     def _table(self, node: Node, outer: Columns) -> _Source:
         alias = node.args.get("alias")
-        names = [column.name for column in alias.columns] if alias is not None else []
         match node:
             case exp.Table() if isinstance(node.this, exp.Identifier) and len(node.parts) == 1:
                 known = next((name for name in self.tables if name.lower() == node.name.lower()), None)
                 if known is None:
-                    raise UnspelledOperation(f"the table {node.name}, which is no stream")
+                    raise UnspelledOperation(f"the table {node.name}, which is no stream", node)
                 name, text, types = node.alias or node.name, quoted(known), self.tables[known]
             case exp.Subquery():
                 inner = self.query(node.this, outer)
                 name, text, types = node.alias or "", f"({inner.text})", inner.types
             case exp.Values():
                 inner = self._values(node, outer)
-                name, text, types = node.alias or "", f"({inner.text})", inner.types
-                names = []
+                return _Source(
+                    f"({inner.text}) AS {quoted(node.alias or 'unnamed')}", {node.alias: inner.types}
+                )
             case _:
-                raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
-        if names:
-            types = dict(zip(names, types.values(), strict=True))
-        listed = f"({', '.join(map(quoted, names))})" if names else ""
-        if name or names:
+                raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80], node)
+        listed, types = _renamed(types, alias)
+        if name or listed:
             text += f" AS {quoted(name or 'unnamed')}{listed}"
         return _Source(text, {name: types})
+
+
+def _condition(node: Node, scope: NameScope) -> str:
+    """A condition of WHERE, HAVING or ON, which Spark casts nothing to."""
+    try:
+        return condition(spell(node, scope), scope).text
+    except UnspelledOperation as refusal:
+        refusal.locate(node)
+        raise
+
+
+def _renamed(types: Types, alias: Node | None) -> tuple[str, Types]:
+    """The columns with the names that an alias lists, and that list."""
+    names = [column.name for column in alias.columns] if alias is not None else []
+    if not names:
+        return "", types
+    if len(names) != len(types):
+        raise WrongQuery("NEEL2101", f"{len(names)} names for {len(types)} columns", node=alias)
+    own: list[str] = []
+    for name in names:
+        own.append(unlike(name, own))
+    return f"({', '.join(map(quoted, own))})", dict(zip(own, types.values(), strict=True))
+
+
+def _at(place: Node, values: Sequence[str]) -> str:
+    """What GROUP BY 2 or ORDER BY 2 stands for."""
+    number = int(place.this) if str(place.this).isdigit() else 0
+    if not 1 <= number <= len(values):
+        raise WrongQuery("NEEL2003", f"there is no column {place.this} of {len(values)}", node=place)
+    return values[number - 1]
+
+
+def _hint(columns: Columns) -> str:
+    names = dict.fromkeys(shown(one) for several in columns.values() for one in several)
+    return f"columns: {', '.join(names)}"
+
+
+def _generated(node: Node, scope: NameScope) -> list[tuple[str, DuckText]] | None:
+    """The columns of a function that makes rows; None if it is another one."""
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in GENERATORS:
+        return None
+    if len(node.expressions) != 1:
+        raise WrongQuery("NEEL2105", f"{node.name.lower()} takes 1 argument", node=node)
+    name, values = node.name.lower(), spell(node.expressions[0], scope)
+    if isinstance(values.type, Map):
+        keys = DuckText(f"map_keys({values.text})", Array(values.type.key))
+        lists = [("key", keys), ("value", DuckText(f"map_values({values.text})", Array(values.type.value)))]
+    elif isinstance(values.type, Array):
+        lists = [("col", values)]
+    else:
+        raise WrongQuery("NEEL2106", f"{name} takes an array or a map, not {values.type}", node=node)
+    if name.startswith("pos"):
+        count = f"generate_series(1, len({lists[0][1].text}))"
+        places = f"list_transform({count}, lambda place: CAST(place - 1 AS INTEGER))"
+        lists.insert(0, ("pos", DuckText(places, Array(INT))))
+    made = []
+    for title, one in lists:
+        assert isinstance(one.type, Array)
+        text = one.text
+        if name.endswith("_outer"):
+            text = f"CASE WHEN len({lists[-1][1].text}) > 0 THEN {text} ELSE [NULL] END"
+        made.append((title, DuckText(f"unnest({text})", one.type.element)))
+    return made
+
+
+GENERATORS = ("explode", "explode_outer", "posexplode", "posexplode_outer")
 
 
 def _join_word(join: Node) -> str:
     side, kind, method = (str(join.args.get(word) or "").upper() for word in ("side", "kind", "method"))
     if method:
-        raise UnspelledOperation(f"{method} JOIN")
+        raise UnspelledOperation(f"{method} JOIN", join)
     if kind in ("SEMI", "ANTI"):
         return f"{kind} JOIN"
-    if kind == "CROSS" or not (side or kind or join.args.get("on")):
+    if kind == "CROSS" or not (side or kind or join.args.get("on") or join.args.get("using")):
         return "CROSS JOIN"
     return f"{side} JOIN".strip()
 
 
-def _star(columns: Columns, relation: str) -> Iterator[tuple[str, DuckText]]:
+def _columns(columns: Columns, relation: str) -> Iterator[tuple[str, DuckText]]:
     prefix = f"{quoted(relation)}." if relation else ""
     for name, type in columns[relation].items():
         yield name, DuckText(f"{prefix}{quoted(name)}", type)
-
-
-def _name(node: Node) -> str:
-    """The name that Spark gives a column without one."""
-    text: str = node.sql(dialect=SparkCalls)
-    return text.replace("COUNT(*)", "count(1)")
 
 
 __all__ = ["INT", "SpelledQuery", "spelled", "spelled_query"]

@@ -53,6 +53,7 @@ from neelc.scalar.duckdb.operators import (
     arithmetic,
     common_pieces,
     comparison,
+    condition,
     interval,
     looked_up,
     negative,
@@ -63,17 +64,22 @@ from neelc.scalar.duckdb.pieces import (
     DuckText,
     NameScope,
     UnspelledOperation,
+    WrongQuery,
     aggregate_of,
     as_column,
-    attempt,
     duck_type,
     field_of,
+    outside,
     quoted,
+    safely,
+    shown,
     sortable,
     unused,
 )
+from neelc.scalar.duckdb.reading import refuse_what_is_not_read
 from neelc.scalar.duckdb.times import DAY
 from neelc.scalar.duckdb.variants import variant_object
+from neelc.scalar.signatures import SCALAR_SIGNATURES
 
 Node = Any
 """A node of sqlglot's; versions differ in the class that all of them have in common."""
@@ -87,6 +93,22 @@ SUFFIXES = {
     "BD": TokenType.BIGDECIMAL,
 }
 SUFFIXED = {"UTINYINT": TINYINT, "USMALLINT": SMALLINT, "UBIGINT": BIGINT}
+
+
+def _marking(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads a call with words inside. CAST is told from 5L and DATE '2020-01-01', which are casts for
+    sqlglot, too; of the others, the words are kept."""
+
+    def read(parser: Any) -> Any:
+        first = parser._index
+        found = parse(parser)
+        found.meta[WRITTEN] = [token.text for token in parser._tokens[first : parser._index]]
+        return found
+
+    return read
+
+
+WRITTEN = "written"
 
 
 class SparkCalls(Databricks):
@@ -107,7 +129,7 @@ class SparkCalls(Databricks):
     class Parser(Databricks.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS: ClassVar[Any] = {}
         FUNCTION_PARSERS: ClassVar[Any] = {
-            name: parse
+            name: _marking(parse)
             for name, parse in Databricks.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
         }
@@ -133,13 +155,55 @@ def parsed(text: str) -> Node:
     >>> parsed("begin").sql(), parsed("set + 1").sql()
     ('begin', 'set + 1')
     """
-    text = without_identifier_clauses(text)
+    plain = without_identifier_clauses(text)
     try:
-        if _STATEMENT.match(text):
-            return sqlglot.parse_one(f"SELECT {text}", dialect=SparkCalls).expressions[0]
-        return sqlglot.parse_one(text, dialect=SparkCalls)
+        if _STATEMENT.match(plain):
+            tree = sqlglot.parse_one(f"SELECT {plain}", dialect=SparkCalls).expressions[0]
+        else:
+            tree = sqlglot.parse_one(plain, dialect=SparkCalls)
+        refuse_what_is_not_read(tree)
+    except UnspelledOperation as refusal:
+        if plain != text or _STATEMENT.match(plain):
+            refusal.place = None  # it is in another text
+        raise
     except (SqlglotError, RecursionError) as error:
-        raise UnspelledOperation(text if len(text) <= 80 else f"{text[:80]} ...") from error
+        raise _misread(text, error) from error
+    return tree
+
+
+def _misread(text: str, error: Exception) -> UnspelledOperation:
+    """Why a text has no tree: it is wrong, unless another reader of Spark's SQL takes it."""
+    found = UnspelledOperation(text if len(text) <= 80 else f"{text[:80]} ...")
+    (first, *_) = getattr(error, "errors", None) or [None]
+    if not isinstance(first, dict) or _ODD.match(text):
+        return found
+    try:
+        sqlglot.parse_one(text, dialect="databricks")
+    except SqlglotError:
+        lines = text.splitlines(keepends=True)
+        word = str(first["highlight"] or "")
+        end = sum(map(len, lines[: first["line"] - 1])) + first["col"]
+        if _STATEMENT.fullmatch(word):  # a column may be called so
+            return found
+        place = (end - len(word), end)
+        if text[slice(*place)] != word:
+            place = (max(0, end - 1), end)
+        wrong = WrongQuery(
+            "NEEL1001", f"this is no SQL of Spark's, at `{word}`" if word else "unfinished SQL"
+        )
+        wrong.place = place
+        return wrong
+    except RecursionError:
+        pass
+    return found
+
+
+_ODD = re.compile(
+    r"\s*(FROM|VALUES)\b"
+    r"|.*(\(\s*(FROM|VALUES)\b|\(\s*WITH\b.*\)\s*FROM\b[^()]*\bSELECT\b|\|>)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Queries that begin with FROM or VALUES, and those of pipes: sqlglot does not read all that Spark does."""
 
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'"
@@ -243,9 +307,13 @@ Spell = Callable[[Node, NameScope], DuckText]
 def spell(node: Node, scope: NameScope) -> DuckText:
     """A part of a tree."""
     known = SPELLINGS.get(type(node))
-    if known is None:
-        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
-    return known(node, scope)
+    try:
+        if known is None:
+            raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+        return known(node, scope)
+    except UnspelledOperation as refusal:
+        refusal.locate(node)
+        raise
 
 
 def _all(nodes: Sequence[Node], scope: NameScope) -> list[DuckText]:
@@ -256,20 +324,27 @@ def _column(node: Node, scope: NameScope) -> DuckText:
     first, *rest = [part.name for part in node.parts]
     if first in scope.variables:
         return fields(scope.variables[first], rest)
+    found = scope.column(rest[0], first) if rest else None
+    if found is not None:
+        return fields(found, rest[1:])
+    found = scope.column(first)
+    if found is not None:
+        return fields(found, rest)
+    name = ".".join([first, *rest])
+    if not scope.strict or first.lower() in WORDS:
+        raise UnspelledOperation(f"the column {name}")
     relation = next((one for one in scope.columns if one and one.lower() == first.lower()), None)
-    if relation is not None and rest:
-        own = ((name, type) for name, type in scope.columns[relation].items() if same_bare(name, rest[0]))
-        found = next(own, None)
-        if found is not None:
-            return fields(DuckText(f"{quoted(relation)}.{quoted(found[0])}", found[1]), rest[1:])
-    column = scope.column(first)
-    if column is None:
-        raise UnspelledOperation(f"the column {node.sql(dialect=SparkCalls)}")
-    return fields(DuckText(quoted(column[0]), column[1]), rest)
+    known = [scope.columns[relation]] if relation and rest else [*scope.columns.values(), scope.aliases]
+    names = dict.fromkeys(shown(one) for columns in known for one in columns)
+    hint = f"columns: {', '.join(names)}" if names else None
+    raise WrongQuery("NEEL2003", f"unknown column `{name}`", hint, node)
 
 
-def same_bare(one: str, other: str) -> bool:
-    return one.lower() == other.lower()
+WORDS = frozenset(
+    "current_user user session_user current_time current_catalog current_schema current_database"
+    " localtimestamp grouping__id _metadata".split()
+)
+"""Names that are values for Spark where no column has them."""
 
 
 def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
@@ -280,7 +355,7 @@ def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
         known = struct.fields if isinstance(struct, Struct) else ()
         found = next((one for one in known if same(one.name, written(name))), None)
         if found is None:
-            raise UnspelledOperation(f"the field {name}")
+            raise WrongQuery("NEEL2014", f"{piece.type} has no field `{name}`")
         if listed:
             one = unused("e", piece.text)
             text = f"list_transform({piece.text}, lambda {one}: {one}.{quoted(bare(found.name))})"
@@ -323,7 +398,7 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
         value = spell(operand, scope)
     if target == VARIANT and (scope.strict or value.type != VOID):
         raise UnspelledOperation("a cast to VARIANT")
-    found = cast_to(value, target, scope, scope.strict and not isinstance(node, exp.TryCast))
+    found = cast_to(value, target, scope, False if isinstance(node, exp.TryCast) else None)
     if target == DAY_INTERVAL and to.sql(dialect=SparkCalls).upper() == "INTERVAL DAY":
         whole = f"({found.text} // {DAY} * {DAY})"
         return DuckText(found.text if found.days else whole, target, days=True)
@@ -366,14 +441,14 @@ def _joined(word: str) -> Spell:
                 pending += [one.expression, one.this]
             else:
                 operands.append(one)
-        texts = (cast_to(spell(one, scope), BOOLEAN, scope).text for one in operands)
+        texts = (condition(spell(one, scope), scope, texts=True).text for one in operands)
         return DuckText("(" + f" {word} ".join(texts) + ")", BOOLEAN)
 
     return joined
 
 
 def _not(node: Node, scope: NameScope) -> DuckText:
-    return DuckText(f"(NOT {cast_to(spell(node.this, scope), BOOLEAN, scope).text})", BOOLEAN)
+    return DuckText(f"(NOT {condition(spell(node.this, scope), scope, texts=True).text})", BOOLEAN)
 
 
 def _negative(node: Node, scope: NameScope) -> DuckText:
@@ -386,7 +461,7 @@ def _negative(node: Node, scope: NameScope) -> DuckText:
         return suffixed
     operand = spell(node.this, scope)
     match operand.value:
-        case int() as value if not isinstance(value, bool):
+        case int() as value if not isinstance(value, bool) and not (scope.strict and operand.is_cast):
             return number(-value, operand.type)
         case float() as value:
             return real(-value, operand.type)
@@ -418,7 +493,7 @@ def _case(node: Node, scope: NameScope) -> DuckText:
 
 def conditional(branches: Sequence[tuple[Node, Node]], last: Node | None, scope: NameScope) -> DuckText:
     """CASE: its results have a type in common."""
-    tests = [cast_to(spell(test, scope), BOOLEAN, scope) for test, _ in branches]
+    tests = [condition(spell(test, scope), scope) for test, _ in branches]
     return chosen("", tests, [result for _, result in branches], last, scope)
 
 
@@ -448,11 +523,32 @@ def _in(node: Node, scope: NameScope) -> DuckText:
     query = node.args.get("query")
     if query is not None:
         text, types = _nested(query, scope)
+        if len(types) != 1:
+            raise WrongQuery(
+                "NEEL2051", f"one column is expected, and this query has {len(types)}", node=query
+            )
         operand, (inner,) = spell(node.this, scope), types.items()
         first, second = common_pieces([operand, DuckText(quoted(inner[0]), inner[1])], scope)[0]
         return DuckText(f"({first.text} IN (SELECT {second.text} FROM ({text})))", BOOLEAN)
+    if isinstance(node.this, exp.Tuple):
+        return _rows_in(node, scope)
     operand, *items = common_pieces(_all([node.this, *node.expressions], scope), scope)[0]
     return DuckText(f"({operand.beside(*items)} IN ({', '.join(item.text for item in items)}))", BOOLEAN)
+
+
+def _rows_in(node: Node, scope: NameScope) -> DuckText:
+    """(a, b) IN ((1, 2), (3, 4)): each column in a type of its own. In rows, NULL is equal to NULL."""
+    rows = [
+        _all(one.expressions, scope) for one in (node.this, *node.expressions) if isinstance(one, exp.Tuple)
+    ]
+    if len({len(row) for row in rows}) > 1 or len(rows) <= len(node.expressions):
+        raise WrongQuery("NEEL2101", "rows of different lengths cannot be compared")
+    columns = [common_pieces(column, scope)[0] for column in zip(*rows, strict=True)]
+    packed = [
+        f"struct_pack({', '.join(f'x{place} := {piece.text}' for place, piece in enumerate(row))})"
+        for row in zip(*columns, strict=True)
+    ]
+    return DuckText(f"({packed[0]} IN ({', '.join(packed[1:])}))", BOOLEAN)
 
 
 def _nested(node: Node, scope: NameScope) -> tuple[str, Mapping[str, DataType]]:
@@ -464,6 +560,8 @@ def _nested(node: Node, scope: NameScope) -> tuple[str, Mapping[str, DataType]]:
 
 def _scalar_query(node: Node, scope: NameScope) -> DuckText:
     text, types = _nested(node, scope)
+    if len(types) != 1:
+        raise WrongQuery("NEEL2051", f"one column is expected, and this query has {len(types)}", node=node)
     (type,) = types.values()
     return DuckText(f"({text})", type)
 
@@ -476,24 +574,41 @@ def _parameter(node: Node, scope: NameScope) -> DuckText:
     name = node.name
     if name not in scope.arguments:
         raise UnspelledOperation(f"the parameter {name}")
-    return spelled(scope.arguments[name], replace(scope, columns={}, variables={}, aliases={}, strict=False))
+    try:
+        return spelled(
+            scope.arguments[name], replace(scope, columns={}, variables={}, aliases={}, strict=False)
+        )
+    except UnspelledOperation as refusal:
+        refusal.place = None  # it is in another text
+        raise
+
+
+def _ignoring(node: Node, scope: NameScope) -> DuckText:
+    """first(x) IGNORE NULLS."""
+    inner = node.this
+    name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
+    if name not in ("any_value", "first", "first_value", "last", "last_value") or len(inner.expressions) != 1:
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+    values = [spell(inner.expressions[0], scope), truth(isinstance(node, exp.IgnoreNulls))]
+    return AGGREGATES[name](values, "", scope)
 
 
 def _filtered(node: Node, scope: NameScope) -> DuckText:
     """An aggregate with FILTER (WHERE ...)."""
     found = spell(node.this, scope)
-    condition = cast_to(spell(node.expression.this, scope), BOOLEAN, scope)
-    return found.followed(f"FILTER (WHERE {condition.text})")
+    test = condition(spell(node.expression.this, scope), scope)
+    return found.followed(f"FILTER (WHERE {test.text})")
 
 
 def _is(node: Node, scope: NameScope) -> DuckText:
     inner = node.expression
     operand = spell(node.this, scope)
+    negated = "NOT " if node.args.get("negate") else ""
     if isinstance(inner, exp.Null):
-        return DuckText(f"({operand.text} IS NULL)", BOOLEAN)
+        return DuckText(f"({operand.text} IS {negated}NULL)", BOOLEAN)
     if isinstance(inner, exp.Boolean):
-        word = "TRUE" if inner.this else "FALSE"
-        return DuckText(f"({cast_to(operand, BOOLEAN, scope).text} IS {word})", BOOLEAN)
+        word = negated + ("TRUE" if inner.this else "FALSE")
+        return DuckText(f"({condition(operand, scope, texts=True).text} IS {word})", BOOLEAN)
     raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
 
 
@@ -507,9 +622,13 @@ def _bracket(node: Node, scope: NameScope) -> DuckText:
         # sqlglot counts from 0 whatever the dialect has written.
         shift = int(node.args.get("offset") or 0)
         place = spell(key, scope)
-        return spelled_call(
-            name, [base, place if not shift else arithmetic("-", place, number(1, INT), scope)], scope
-        )
+        place = arithmetic("-", place, number(1, INT), scope) if shift else place
+        found = spelled_call(name, [base, place], scope)
+        if not scope.strict:
+            return found
+        # An element may be NULL: what fails is a place outside of the array.
+        tests = f"{place.text} < 0 OR {place.text} >= len({base.text})"
+        return outside(found, tests)
     return spelled_call(name, [base, spell(key, scope)], scope)
 
 
@@ -521,6 +640,11 @@ def _dot(node: Node, scope: NameScope) -> DuckText:
 
 def _call(node: Node, scope: NameScope) -> DuckText:
     name, arguments = node.name.lower(), list(node.expressions)
+    if len(arguments) == 3 and name in _WITH_UNITS:
+        name = _WITH_UNITS[name]
+    signature = SCALAR_SIGNATURES.get(name) if scope.strict else None
+    if signature is not None and not signature.accepts(len(arguments)):
+        raise UnspelledOperation(f"{name} of {len(arguments)} arguments")
     special = SPECIAL.get(name)
     if special is not None:
         return special(arguments, scope)
@@ -534,6 +658,15 @@ def _call(node: Node, scope: NameScope) -> DuckText:
     if distinct or name in OF_WINDOWS:
         raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
     return spelled_call(name, _all(arguments, scope), scope)
+
+
+_WITH_UNITS = {
+    "date_add": "timestampadd",
+    "date_diff": "timestampdiff",
+    "dateadd": "timestampadd",
+    "datediff": "timestampdiff",
+}
+"""Functions that are others if their first argument is a unit of time."""
 
 
 def _from_json(arguments: Sequence[Node], scope: NameScope) -> DuckText:
@@ -565,15 +698,32 @@ def _binary(node: Node, scope: NameScope) -> DuckText:
 
 def _like(kind: str) -> Spell:
     def like(node: Node, scope: NameScope) -> DuckText:
-        return spelled_call(kind, [spell(node.this, scope), spell(node.expression, scope)], scope)
+        return _liked(kind, node, None, scope)
 
     return like
 
 
 def _escape(node: Node, scope: NameScope) -> DuckText:
     inner = node.this
+    if not isinstance(inner, exp.Like | exp.ILike):
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
     kind = "ilike" if isinstance(inner, exp.ILike) else "like"
-    return spelled_call(kind, _all([inner.this, inner.expression, node.expression], scope), scope)
+    return _liked(kind, inner, spell(node.expression, scope), scope)
+
+
+def _liked(kind: str, node: Node, mark: DuckText | None, scope: NameScope) -> DuckText:
+    """LIKE and its kin, of one pattern or of ANY or ALL of several; NOT is about each of them."""
+    value, given = spell(node.this, scope), node.expression
+    several = given.this if isinstance(given, exp.Any | exp.All) else None
+    patterns = (
+        [given] if several is None else getattr(several.unnest(), "expressions", None) or [several.unnest()]
+    )
+    more = [] if mark is None else [mark]
+    tests = [spelled_call(kind, [value, spell(one, scope), *more], scope).text for one in patterns]
+    if node.args.get("negate"):
+        tests = [f"(NOT {one})" for one in tests]
+    word = " OR " if isinstance(given, exp.Any) else " AND "
+    return DuckText(tests[0] if len(tests) == 1 else f"({word.join(tests)})", BOOLEAN)
 
 
 def _interval(node: Node, scope: NameScope) -> DuckText:
@@ -638,6 +788,8 @@ def _some(arguments: list[Node], scope: NameScope) -> DuckText:
 
 def _aggregate(arguments: list[Node], scope: NameScope) -> DuckText:
     """Elements of a list put together one by one, from a first value on."""
+    if not 3 <= len(arguments) <= 4:
+        raise UnspelledOperation("aggregate")
     values, first = spell(arguments[0], scope), spell(arguments[1], scope)
     function = arguments[2]
     if not isinstance(values.type, Array) or not isinstance(function, exp.Lambda):
@@ -675,7 +827,7 @@ def _arrays_zip(arguments: list[Node], scope: NameScope) -> DuckText:
 def _struct(arguments: list[Node], scope: NameScope) -> DuckText:
     named = []
     for place, one in enumerate(arguments, 1):
-        name = one.alias_or_name or f"col{place}"
+        name = _title(one, place)
         named.append((name, spell(one.unalias() if isinstance(one, exp.Alias) else one, scope)))
     return _packed(named)
 
@@ -686,6 +838,8 @@ def _named_struct(arguments: list[Node], scope: NameScope) -> DuckText:
 
 def _named_fields(arguments: list[Node], scope: NameScope) -> list[tuple[str, DuckText]]:
     named = []
+    if len(arguments) % 2:
+        raise WrongQuery("NEEL2105", "named_struct takes pairs of a name and a value")
     for name, value in zip(arguments[::2], arguments[1::2], strict=True):
         known = spell(name, scope).value
         if not isinstance(known, str):
@@ -705,12 +859,24 @@ def _to_variant_object(arguments: list[Node], scope: NameScope) -> DuckText:
     return variant_object(_named_fields(inner.expressions, scope), scope)
 
 
+def _title(node: Node, place: int) -> str:
+    return str(node.alias_or_name) if isinstance(node, exp.Alias | exp.Column) else f"col{place}"
+
+
+def _tuple(node: Node, scope: NameScope) -> DuckText:
+    """(a, b) is a struct."""
+    titles = [_title(one, place) for place, one in enumerate(node.expressions, 1)]
+    return _packed(list(zip(titles, _all(node.expressions, scope), strict=True)))
+
+
 def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
     text = ", ".join(f"{quoted(name)} := {as_column(piece)}" for name, piece in named)
     return DuckText(f"struct_pack({text})", Struct(tuple(StructField(written(n), p.type) for n, p in named)))
 
 
 def _count(arguments: list[Node], scope: NameScope) -> DuckText:
+    if scope.strict and not arguments:
+        raise WrongQuery("NEEL2105", "count takes an argument: count(*) counts rows")
     if not arguments or isinstance(arguments[0], exp.Star):
         return aggregate_of(f"count(*){HERE}", BIGINT)
     if isinstance(arguments[0], exp.Distinct):
@@ -745,7 +911,7 @@ def _added(arguments: list[Node], scope: NameScope) -> DuckText:
         raise UnspelledOperation(f"timestampadd to {time.type}")
     make = "make_timestamptz" if time.type == TIMESTAMP else "make_timestamp"
     span = DuckText(f"({cast_to(spell(count, scope), BIGINT, scope).text} * {length})", BIGINT)
-    text = attempt(lambda x, y: f"{make}(epoch_us({x.text}) + {y.text})", time, span)
+    text = safely(lambda x, y: f"{make}(epoch_us({x.text}) + {y.text})", time, span, scope=scope)
     return DuckText(text, time.type)
 
 
@@ -763,12 +929,16 @@ CONVERTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, DAT
 
 def _converted(target: DataType) -> Callable[[list[Node], NameScope], DuckText]:
     """The name of a type as a function is a cast."""
-    return lambda arguments, scope: cast_to(spell(arguments[0], scope), target, scope, scope.strict)
+    return lambda arguments, scope: cast_to(spell(arguments[0], scope), target, scope)
 
+
+CAST_CALLS = (*(type.name.lower() for type in CONVERTED), "binary", "decimal")
+"""The names of types as functions."""
 
 SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     **{type.name.lower(): _converted(type) for type in CONVERTED},
     "aggregate": _aggregate,
+    "reduce": _aggregate,
     "arrays_zip": _arrays_zip,
     "count": _count,
     "exists": _some,
@@ -790,31 +960,57 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
 
 
 def _window(node: Node, scope: NameScope) -> DuckText:
-    inner = node.this
-    if isinstance(inner, exp.Anonymous) and inner.name.lower() in OF_WINDOWS:
-        function = OF_WINDOWS[inner.name.lower()](_all(inner.expressions, scope), "", scope)
+    inner, ignored = node.this, []
+    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+        inner, ignored = inner.this, [truth(isinstance(inner, exp.IgnoreNulls))]
+    name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
+    if name in OF_WINDOWS and not (ignored and name not in IGNORING):
+        function = OF_WINDOWS[name]([*_all(inner.expressions, scope), *ignored], "", scope)
+    elif ignored:
+        raise UnspelledOperation(node.this.sql(dialect=SparkCalls)[:80])
     else:
         function = spell(inner, scope)
-    parts = []
-    if node.args.get("partition_by"):
-        parts.append("PARTITION BY " + ", ".join(one.text for one in _all(node.args["partition_by"], scope)))
-    order = node.args.get("order")
-    if order is not None:
-        parts.append("ORDER BY " + ", ".join(ordering(one, scope) for one in order.expressions))
-    if node.args.get("spec") is not None:
-        parts.append(node.args["spec"].sql(dialect="duckdb"))
+    parts, of = [], _window_parts(node, scope)
+    if of.get("partition_by"):
+        parts.append("PARTITION BY " + ", ".join(one.text for one in _all(of["partition_by"], scope)))
+    if of.get("order") is not None:
+        parts.append("ORDER BY " + ", ".join(ordering(one, scope) for one in of["order"].expressions))
+    if of.get("spec") is not None:
+        parts.append(of["spec"].sql(dialect="duckdb"))
+    if any("error(" in one for one in parts):  # DuckDB's windows are made of what is the same each time
+        raise UnspelledOperation("a window that is made of what can fail", node)
     return function.followed(f"OVER ({' '.join(parts)})")
+
+
+IGNORING = ("first", "first_value", "last", "last_value")
+
+
+def _window_parts(node: Node, scope: NameScope) -> dict[str, Any]:
+    """What a window is made of, which WINDOW may say by a name."""
+    own = {word: node.args.get(word) for word in ("partition_by", "order", "spec")}
+    if not node.alias:
+        return own
+    base = scope.windows.get(node.alias.lower())
+    if base is None:
+        known = f"windows: {', '.join(scope.windows)}" if scope.windows else None
+        raise WrongQuery("NEEL2003", f"unknown window `{node.alias}`", known, node.args["alias"])
+    return {word: value or _window_parts(base, scope)[word] for word, value in own.items()}
 
 
 def ordering(node: Node, scope: NameScope) -> str:
     """What to sort by. Spark has NULL first, or last if the order descends."""
     inner = node.this if isinstance(node, exp.Ordered) else node
+    return directed(spell(inner, scope), node)
+
+
+def directed(piece: DuckText, node: Node) -> str:
+    """What to sort by, in the direction that a node says."""
     descends = isinstance(node, exp.Ordered) and bool(node.args.get("desc"))
     first = not descends
     if isinstance(node, exp.Ordered) and node.args.get("nulls_first") is not None:
         first = bool(node.args["nulls_first"])
     direction = f"{'DESC' if descends else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
-    return f"{sortable(spell(inner, scope))} {direction}"
+    return f"{sortable(piece)} {direction}"
 
 
 SPELLINGS: dict[type, Spell] = {
@@ -849,6 +1045,12 @@ SPELLINGS: dict[type, Spell] = {
     exp.BitwiseAnd: _infix("&"),
     exp.BitwiseOr: _infix("|"),
     exp.BitwiseXor: _infix("^"),
+    exp.BitwiseLeftShift: lambda node, scope: spelled_call(
+        "shiftleft", _all([node.this, node.expression], scope), scope
+    ),
+    exp.BitwiseRightShift: lambda node, scope: spelled_call(
+        "shiftright", _all([node.this, node.expression], scope), scope
+    ),
     exp.BitwiseNot: lambda node, scope: spelled_call("~", [spell(node.this, scope)], scope),
     exp.If: _if,
     exp.Case: _case,
@@ -870,7 +1072,12 @@ SPELLINGS: dict[type, Spell] = {
     exp.Subquery: _scalar_query,
     exp.Select: _scalar_query,
     exp.Exists: _exists,
+    exp.CurrentDate: lambda node, scope: spelled_call("current_date", [], scope),
+    exp.CurrentTimestamp: lambda node, scope: spelled_call("current_timestamp", [], scope),
     exp.Placeholder: _parameter,
     exp.Parameter: _parameter,
     exp.Filter: _filtered,
+    exp.IgnoreNulls: _ignoring,
+    exp.RespectNulls: _ignoring,
+    exp.Tuple: _tuple,
 }

@@ -28,7 +28,7 @@ from neelc.ir.types import (
 from neelc.runtime.values.times import date_of, has_zone, in_zone, timestamp_ntz_of, timestamp_of, zone_of
 from neelc.runtime.values.types import EPOCH
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.pieces import DuckText, NameScope, attempt, text_literal
+from neelc.scalar.duckdb.pieces import DuckText, NameScope, safely, text_literal
 
 MICROSECOND = datetime.timedelta(microseconds=1)
 SECOND = 1_000_000
@@ -231,7 +231,11 @@ def between(left: DuckText, right: DuckText) -> str:
 def later(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> str | None:
     """A while after (`+`) or before (`-`) a date or a timestamp; NULL where there is no such time."""
     add = _addition(op, moment, span, scope)
-    return None if add is None or not (moment.is_short and span.is_short) else attempt(add, moment, span)
+    return (
+        None
+        if add is None or not (moment.is_short and span.is_short)
+        else safely(add, moment, span, scope=scope)
+    )
 
 
 Addition = Callable[[DuckText, DuckText], str]
@@ -273,7 +277,7 @@ def _slow(op: str, moment: DuckText, span: DuckText, scope: NameScope) -> str:
     return evaluated(op, [moment, span], moment.type, scope).text
 
 
-def of_seconds(number: DuckText) -> str | None:
+def of_seconds(number: DuckText, scope: NameScope) -> str | None:
     """The instant that many seconds after 1970."""
     match number.type:
         case Decimal(precision, scale):
@@ -281,7 +285,8 @@ def of_seconds(number: DuckText) -> str | None:
                 return None
             micros = f"CAST({number.text} AS DECIMAL(38, 6)) * CAST({SECOND} AS DECIMAL(7, 0))"
             counted = DuckText(f"CAST({micros} AS BIGINT)", BIGINT)
-            return attempt(lambda one: f"make_timestamptz({one.text})", counted)
+            return safely(lambda one: f"make_timestamptz({one.text})", counted, scope=scope)
         case kind if kind in (TINYINT, SMALLINT, INT, BIGINT):
-            return attempt(lambda one: f"make_timestamptz(CAST({one.text} AS BIGINT) * {SECOND})", number)
+            made = "make_timestamptz(CAST({} AS BIGINT) * {})"
+            return safely(lambda one: made.format(one.text, SECOND), number, scope=scope)
     return None

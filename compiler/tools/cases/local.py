@@ -30,7 +30,7 @@ from neelc.runtime.failures import KernelFailure, sentence
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import Result
 from neelc.runtime.values.times import in_zone
-from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation
+from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, WrongQuery
 from neelc.tools.cases.file import CaseFile
 from neelc.tools.cases.run import PreparedCase, compare, prepared
 
@@ -96,6 +96,8 @@ def run_locally(case: CaseFile, zone: str = "UTC") -> LocalOutcome:
             return LocalOutcome(has_error=True)
         try:
             found: Result | str = _result(case, ready, case.timezone or zone)
+        except WrongQuery as error:
+            found = str(error)
         except UnspelledOperation as refusal:
             return LocalOutcome(refusal=str(refusal))
         except UnsupportedQuery as refusal:
