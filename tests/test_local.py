@@ -150,7 +150,7 @@ def test_texts_that_are_wrong_are_shown_with_their_place() -> None:
     with pytest.raises(neelc.NeelQueryError) as raised:
         frame.where("a_id > 1 AND nothing > 1")
     assert str(raised.value).splitlines() == [
-        "error[NEEL2003]: no column `nothing`",
+        "error[NEEL2003]: unknown column `nothing`",
         " --> where:1:14",
         "  |",
         "1 | a_id > 1 AND nothing > 1",

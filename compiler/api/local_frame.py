@@ -340,18 +340,18 @@ def _wrong_text(error: UnspelledOperation, source: Source, names: Sequence[str])
     whole = Span(0, max(1, len(source.text)))
     if type(error.__cause__).__module__.startswith("sqlglot"):
         return NeelQueryError([Diagnostic("NEEL1001", "not a text of Spark's SQL", whole)], source)
-    unknown = re.fullmatch(r"the column (?:\w+\.)?`?(.+?)`?", str(error))
+    unknown = re.fullmatch(r"(?:the|unknown) column `?(?:\w+\.)?`?(.+?)`?", str(error))
     if unknown is None:
-        return NeelQueryError(
-            [Diagnostic("NEEL4150", f"unknown to the local engine: {error}", whole)], source
-        )
+        is_wrong = error.code != "NEEL4150"
+        message = str(error) if is_wrong else f"unknown to the local engine: {error}"
+        return NeelQueryError([Diagnostic(error.code, message, whole, error.hint)], source)
     name = unknown[1]
     place = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", source.text, re.IGNORECASE)
     close = difflib.get_close_matches(name.lower(), [one.lower() for one in names], 1)
     meant = next((one for one in names if close and one.lower() == close[0]), None)
     hint = f"did you mean {meant}?" if meant else f"columns: {', '.join(dict.fromkeys(names))}"
     span = whole if place is None else Span(*place.span())
-    return NeelQueryError([Diagnostic("NEEL2003", f"no column `{name}`", span, hint)], source)
+    return NeelQueryError([Diagnostic("NEEL2003", f"unknown column `{name}`", span, hint)], source)
 
 
 def _schema(types: Types, found: pa.Schema, storable: bool = False) -> pa.Schema:
