@@ -63,7 +63,7 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
-from neelc.scalar.type_of import is_zoned, type_of
+from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # Aggregates over lists that the kernel computes while it puts lists together.
 
@@ -223,8 +223,10 @@ class KernelValues:
                 return ColumnValue(*self._named(event, node))
             case e.Attribute() | e.EventTime() | e.WholeEvent():
                 raise NotInKernel(str(node))
-            case e.Call(function=function, declared=declared) if function is not None or declared is not None:
+            case e.Call(function=function) if function is not None:
                 raise NotInKernel(str(node))
+            case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):
+                return self._declared(declared, (lowered(one, self._single) for one in arguments))
         return None
 
     def _named(self, event: e.EventRef, expression: Expr) -> tuple[EventName, str]:
@@ -333,7 +335,9 @@ class KernelValues:
             case e.Cast(operand, to) if to in NUMBERS and type_of(operand) in NUMBERS:
                 return Apply("cast", (self.value(operand),), NUMBERS[to])
             case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
-                return self._declared(function, arguments)
+                types = (*function.takes, function.returns)
+                if all(type in (*NUMBERS, BOOLEAN) for type in types):
+                    return self._declared(function, self._all(arguments))
             case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
                 return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
             case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
@@ -342,13 +346,13 @@ class KernelValues:
                 return Apply("case", (*self._all(parts), last), NUMBERS.get(kind, "boolean"))
         raise NotInKernel(str(node))
 
-    def _declared(self, function: e.DeclaredFunction, arguments: tuple[e.Expr, ...]) -> Value:
-        """A function of users over several events: of whole columns of numbers and truth values."""
-        types = (*function.takes, function.returns)
-        if function.python is None or not all(type in (*NUMBERS, BOOLEAN) for type in types):
+    def _declared(self, function: e.DeclaredFunction, operands: Iterable[Value]) -> Value:
+        """A function of users over several events: of whole columns of numbers and truth values; or of all
+        that is computed one by one, of any values."""
+        if function.python is None:
             raise NotInKernel(function.name)
-        kind = NUMBERS.get(function.returns, "boolean")
-        return ApplyDeclared(function.name, self._all(arguments), kind, tuple(map(str, function.takes)))
+        takes, returns = tuple(map(str, function.takes)), function.returns
+        return ApplyDeclared(function.name, tuple(operands), value_type(returns), takes, str(returns))
 
     def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
         return tuple(self.value(operand) for operand in operands)
