@@ -139,7 +139,7 @@ class PatternCase:
     def _kernel(self, planned: KernelPlan) -> StreamKernel:
         functions = functions_of(self.query)
         if isinstance(self.plan.streamed, StreamedImprecise):
-            return ImpreciseStream(streamed_imprecise(planned))
+            return ImpreciseStream(streamed_imprecise(planned), functions=functions)
         if isinstance(self.plan.streamed, StreamedGroups):
             return GroupedStream(streamed_groups(planned), functions=functions)
         return PatternStream(streamed_pattern(planned), functions=functions)
