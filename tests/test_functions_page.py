@@ -24,11 +24,12 @@ With the arguments, types and results that Spark gives them, but NULL where Spar
 {aggregates}
 
 Over the elements of a list, `sum(b[].price)`, in conditions and in RETURN; over all matches, `count(*)`,
-in RETURN only. `first` and `last` need a list: matches have no order.
+in RETURN only. `first`, `last`, `max_by` and `min_by` need a list: matches have no order.
+`max_by(b[].price, b[].time)` is the price of the element with the greatest time, the first of several;
+`percentile(b[].price, 0.9)` lies between two elements where none is at that place.
 
-In MATCH_RECOGNIZE, over the rows of a match in their order, there are also {of_rows}:
-`max_by(A.price, A.time)` is the price of the row with the greatest time, the first of several;
-`any_value` is the first value that is not NULL.
+In MATCH_RECOGNIZE, over the rows of a match in their order, there is also {of_rows}: the first value that is
+not NULL.
 """
 
 

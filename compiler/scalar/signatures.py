@@ -7,6 +7,7 @@ a result of that kind has it. `[...]` may be left out, `...` may be repeated.
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Callable, Sequence
 
@@ -331,9 +332,12 @@ first(any) -> any
 kurtosis(DOUBLE) -> DOUBLE
 last(any) -> any
 max(comparable) -> comparable
+max_by(any, ordered) -> any
 mean(quantity) -> average
 median(DOUBLE) -> DOUBLE
 min(comparable) -> comparable
+min_by(any, ordered) -> any
+percentile(DOUBLE, share) -> DOUBLE
 regr_avgx(inexact, inexact) -> DOUBLE
 regr_avgy(inexact, inexact) -> DOUBLE
 regr_count(DOUBLE, DOUBLE) -> BIGINT
@@ -382,8 +386,6 @@ KIND_WORDS = {
 
 ROW_AGGREGATES = """
 any_value(any) -> any
-max_by(any, ordered) -> any
-min_by(any, ordered) -> any
 """
 """Aggregates over the rows of a match, which have an order: for MATCH_RECOGNIZE only."""
 
@@ -560,6 +562,7 @@ KINDS: dict[str, One] = {
     "quantity": _kind(*INTERVALS, numbers=True, void=DOUBLE, string=DOUBLE),
     "real": _real,
     "seconds": _to(Decimal(16, 6), STRING, numbers=True),
+    "share": _to(DOUBLE, numbers=True),
     "sequence": _sequence,
     "set": _sortable,
     "sortable": _sortable,
@@ -608,6 +611,11 @@ def _is_mark(value: object) -> str | None:
     return None if value is None or len(str(value)) == 1 else "one character"
 
 
+def _is_share(value: object) -> str | None:
+    is_one = isinstance(value, int | float | decimal.Decimal) and 0 <= value <= 1
+    return None if is_one else "a number from 0 to 1"
+
+
 def _is_anything(value: object) -> str | None:
     return None
 
@@ -641,6 +649,7 @@ WRITTEN: dict[str, tuple[Callable[[object], str | None], str]] = {
     "field": (_is_anything, "for example date_part('YEAR', x)"),
     "unit": (_is_one_of(UNITS), "for example timestampdiff(MINUTE, a.ts, b.ts)"),
     "mark": (_is_mark, "for example mask(x, 'X', 'x', '0')"),
+    "share": (_is_share, "for example percentile(b[].x, 0.9)"),
 }
 
 # What a message calls an argument of a kind, or of a type that others are cast to.
@@ -689,6 +698,7 @@ NAMES = {
     "quantity": "a number or an interval",
     "real": "a number",
     "seconds": "a number",
+    "share": "a number",
     "sequence": "STRING, BINARY or an array",
     "text": "STRING or BINARY",
     "unit": "a unit",

@@ -101,7 +101,7 @@ def interval(node: Interval, report: Report) -> Typed:
 # Aggregates: over the elements of lists, `sum(b[].price)`, or over all matches, `count(*)`.
 
 # Aggregates that mean something only where the elements have an order.
-NEED_ORDER = ("first", "last")
+NEED_ORDER = ("first", "last", "max_by", "min_by")
 
 
 def aggregate(
@@ -179,7 +179,8 @@ def _stands_alone(
         return False
     if not found and name in NEED_ORDER:
         message = f"matches have no order, so there is no {name} of them"
-        report("NEEL2109", message, node.span, f"min and max need no order; of a list: {name}(b[].x)")
+        of_list = f"{name}(b[].x{', b[].y' if name.endswith('_by') else ''})"
+        report("NEEL2109", message, node.span, f"min and max need no order; of a list: {of_list}")
         return False
     return True
 

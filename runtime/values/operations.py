@@ -350,7 +350,7 @@ SingleValue = Callable[[Sequence[Any]], Any]
 """The values of the columns that an expression names, in their places -> its own value."""
 
 
-def compiled(value: Value, place: Callable[[Value], int]) -> SingleValue:
+def compiled(value: Value, place: Callable[[Any], int]) -> SingleValue:
     """The value of an expression; `place` returns the position of a column's value, and of that of a function
     of users. What is constant is computed here: in the time zone in which the expression will be evaluated.
 
