@@ -19,6 +19,11 @@ With the arguments, types and results that Spark gives them, but NULL where Spar
 
 {scalars}
 
+The time of a run is `current_timestamp`, `now()`, `current_date`, `curdate()` or `localtimestamp`: one
+value for all of it. `--now` gives it, or the argument `now`, so that a run can be repeated; else it is the
+present. Queries over streams without end, and `neelc compile`, need it to be given. In Spark's SQL around
+MATCH_RECOGNIZE, it is the engine's own.
+
 ## Aggregates
 
 {aggregates}

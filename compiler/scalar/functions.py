@@ -475,8 +475,7 @@ def report_unknown(node: Call, registered: Sequence[str], report: Report) -> Non
 
 # Functions of Spark that give something else each time a query is run, and a name for what they give.
 CHANGING: dict[str, str | None] = {
-    **dict.fromkeys(("current_timestamp", "now", "localtimestamp", "current_time"), "now"),
-    **dict.fromkeys(("current_date", "curdate"), "today"),
+    "current_time": "now",
     **dict.fromkeys(("rand", "random", "randn", "uuid"), None),
 }
 

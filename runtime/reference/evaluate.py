@@ -42,7 +42,6 @@ from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.runtime.values.types import cast, fit, to_timestamp
-from neelc.runtime.vector_functions import value_of_call
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.type_of import extract_field, type_of, value_type
 
@@ -284,6 +283,8 @@ def _declared(
     if function.python is None:
         message = f"function `{function.name}` is declared without Python code: only the engine has it"
         raise AggregateFailure(function.name, message)
+    from neelc.runtime.vector_functions import value_of_call  # NumPy, which only such a function needs
+
     given = [as_python(value, kind) for value, kind in zip(values, function.takes, strict=True)]
     takes = tuple(map(str, function.takes))
     return value_of_call(function.name, function.python, takes, str(function.returns), given)
