@@ -208,7 +208,7 @@ def examine(
             ]
             known_functions = {**state.functions}
             complete = with_arguments(statement, arguments or {}, state.findings)
-            complete = clock.constants(complete, _columns_of(state.catalog), findings)
+            complete = clock.constants(complete, tuple(_columns_of(state.catalog)), findings)
             _bind_statement(with_aggregates(complete, known, known_functions), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
