@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from neelc.ir.expressions import LAMBDAS
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, ROW_AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "functions.md"
@@ -18,6 +19,10 @@ With the arguments, types and results that Spark gives them, but NULL where Spar
 ## Scalar functions
 
 {scalars}
+
+Of an array and a lambda, in PATTERN and SELECT: {lambdas}. `exists(a.items, x -> x > 3)`,
+`transform(a.items, (x, i) -> x + i)` and `aggregate(a.items, 0, (sum, x) -> sum + x)`; what `aggregate`
+starts with has the type of its result.
 
 The time of a run is `current_timestamp`, `now()`, `current_date`, `curdate()` or `localtimestamp`: one
 value for all of it. `--now` gives it, or the argument `now`, so that a run can be repeated; else it is the
@@ -44,6 +49,7 @@ def page() -> str:
 
     return TEXT.format(
         scalars=listed(SCALAR_SIGNATURES),
+        lambdas=listed(LAMBDAS),
         aggregates=listed(AGGREGATE_SIGNATURES),
         of_rows=listed(ROW_AGGREGATE_SIGNATURES),
     )

@@ -10,6 +10,7 @@ from neelc.errors import Hint, write
 from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
+    LAMBDAS,
     Aggregate,
     Attribute,
     Between,
@@ -415,7 +416,8 @@ def is_row_aggregate(node: Expr) -> bool:
 
 def is_known(node: Call) -> bool:
     """Whether there is such a function at all."""
-    return node.declared is not None or is_aggregate(node) or node.name.lower() in SCALAR_SIGNATURES
+    name = node.name.lower()
+    return node.declared is not None or is_aggregate(node) or name in SCALAR_SIGNATURES or name in LAMBDAS
 
 
 def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:

@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "831d3f9d03617733d9be5e5958b7f8c22f246e9053271c9296df318e497e61e9"
+GRAMMAR_SHA256 = "36ce30d2c575e46000f53457b5cf8a90682a30157068f9612dfc922037a9c6e1"

@@ -223,6 +223,8 @@ class KernelValues:
                 return ColumnValue(*self._named(event, node))
             case e.Attribute() | e.EventTime() | e.WholeEvent():
                 raise NotInKernel(str(node))
+            case e.Lambda():
+                raise NotInKernel(str(node))
             case e.Call(function=function) if function is not None:
                 raise NotInKernel(str(node))
             case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):

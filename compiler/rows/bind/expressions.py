@@ -186,6 +186,9 @@ class RowNames:
                 return unknown(node) if found is None else self._given(found)
             case e.InQuery():
                 return self._in_query(node)
+            case e.Call(name) if name.lower() in e.LAMBDAS:
+                hint = "compute it in the query that MATCH_RECOGNIZE reads, as a column"
+                return self.wrong("lambdas are not supported in MATCH_RECOGNIZE", node, hint)
             case e.Call(name, arguments) if name.lower() == "match_number":
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":

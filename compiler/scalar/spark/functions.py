@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -417,6 +417,19 @@ def _difference(left: TypedSql, right: TypedSql) -> Sql:
 
 
 Arguments = tuple[TypedSql, ...]
+
+
+def lambda_name(name: str) -> str:
+    """How a lambda's parameter is called: not like a column.
+
+    >>> lambda_name("x"), lambda_name("unit price")
+    ('neelc_x', 'neelc_756e6974207072696365')
+    """
+    return f"neelc_{name if re.fullmatch('[A-Za-z0-9_]+', name) else name.encode().hex()}"
+
+
+def lambda_function(names: Sequence[str], body: Sql) -> Sql:
+    return exp.Lambda(this=body, expressions=[raw(lambda_name(name)) for name in names])
 
 
 def function(name: str, arguments: Arguments, type: DataType) -> Sql:
