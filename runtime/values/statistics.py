@@ -192,3 +192,20 @@ STATISTICS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "skewness": skewness,
 }
 """Of values that are not NULL."""
+
+
+def _of_known(compute: Callable[[Sequence[Any]], Any]) -> Callable[[list[Any]], Any]:
+    return lambda values: compute([value for value in values if value is not None])
+
+
+def _truths(combine: Callable[[Iterable[bool]], bool]) -> Callable[[list[Any]], Any]:
+    return _of_known(lambda values: combine(values) if values else None)
+
+
+OF_LISTS: dict[str, Callable[[list[Any]], Any]] = {
+    **{name: _of_known(compute) for name, compute in STATISTICS.items()},
+    **dict.fromkeys(("bool_and", "every"), _truths(all)),
+    **dict.fromkeys(("any", "bool_or", "some"), _truths(any)),
+    "count_if": lambda values: sum(value is True for value in values),
+}
+"""Of the values of a list, NULLs among them: what kernels call where a condition must be judged at once."""

@@ -63,6 +63,7 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
+from neelc.runtime.values.statistics import OF_LISTS
 from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # Aggregates over lists that the kernel computes while it puts lists together.
@@ -96,11 +97,12 @@ def has_lists(expression: Expr) -> bool:
     return any(isinstance(node, ListElement | EveryElement | Aggregate) for node in nodes)
 
 
-def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
-    """The fold for an aggregate; raises `NotInKernel`."""
+def list_fold(node: Aggregate, columns: EventColumns, whole: bool = False) -> ListFold:
+    """The fold for an aggregate; raises `NotInKernel`. With `whole`, also one that needs the whole list."""
     ranged = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
-    is_known = node.function is not None or node.name in FOLDS
-    if not ranged or node.distinct or not is_known or node.type not in _types(node):
+    is_called = node.function is not None or (whole and node.name in OF_LISTS)
+    is_known = is_called or node.name in FOLDS
+    if not ranged or node.distinct or not is_known or node.type not in _types(is_called):
         raise NotInKernel(str(node))
     variable, running = _folded_list(node, ranged), ranged[0].upper is not None
     assert node.argument is not None
@@ -109,16 +111,14 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
         (name,) = named
         counted = variable if len(ranged) == 1 else listed_in(_iteration(name), variable)
         return ListFold(variable, Fold(str(node), node.name, counted), running)
-    if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
+    if len(named) != 1 or (not is_called and type_of(argument) not in NUMBERS):
         raise NotInKernel(str(node))
     name = _iteration(next(iter(named)))
-    if node.function is not None and not _is_column(argument, name):
+    if is_called and not _is_column(argument, name):
         raise NotInKernel(str(node))
-    column, kind = columns.column(argument, name).name, _types(node)[node.type]
+    column, kind = columns.column(argument, name).name, _types(is_called)[node.type]
     of = listed_in(name, variable)
-    return ListFold(
-        variable, Fold(str(node), node.name, of, column, kind, node.function is not None), running
-    )
+    return ListFold(variable, Fold(str(node), node.name, of, column, kind, is_called), running)
 
 
 def _iteration(name: EventName) -> IterationName:
@@ -145,9 +145,9 @@ def _folded_list(node: Aggregate, ranged: tuple[EveryElement, ...]) -> ListName:
     return variable
 
 
-def _types(node: Aggregate) -> Mapping[DataType, str]:
-    """The types that an aggregate can have in the kernel. Only users' functions can return truth values."""
-    return NUMBERS if node.function is None else {**NUMBERS, BOOLEAN: "boolean"}
+def _types(is_called: bool) -> Mapping[DataType, str]:
+    """The types that an aggregate can have in the kernel. Only functions of lists can return truth values."""
+    return {**NUMBERS, BOOLEAN: "boolean"} if is_called else NUMBERS
 
 
 def _is_column(argument: Expr, name: IterationName) -> bool:
@@ -178,6 +178,7 @@ def _of_one_element(argument: Expr, ranged: tuple[EveryElement, ...]) -> tuple[E
     return changed, event_names(changed)
 
 
+COUNTS = ("count", "count_if", "regr_count")
 TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 _NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
 
@@ -194,6 +195,9 @@ class KernelValues:
     anchor: EventName | None = None
     """While a condition is translated: one of its variables that has an event for sure."""
 
+    whole: bool = False
+    """While a condition is translated: whether it may ask for functions of whole lists, which are slow."""
+
     all_here: bool = False
     """Whether no condition can be left for complete matches."""
 
@@ -206,11 +210,14 @@ class KernelValues:
     def judged_here(self, condition: e.Expr) -> Value:
         """A condition as operations: on whole columns, or else on single values; raises `NotInKernel`. For
         conditions that cannot be left for complete matches."""
+        outside, self.whole = self.whole, True
         try:
             return self.value(condition)
         except NotInKernel:
             if has_lists(condition) or any(map(_is_elsewhere, event_names(condition))) or is_zoned(condition):
                 raise
+        finally:
+            self.whole = outside
         return OneByOne(lowered(condition, self._single))
 
     def _single(self, node: Node) -> Value | None:
@@ -317,11 +324,11 @@ class KernelValues:
 
     def _fold(self, node: e.Aggregate) -> Value:
         """An aggregate over a list: numbers only."""
-        folded = list_fold(node, self.columns)
+        folded = list_fold(node, self.columns, self.whole)
         self.folds[folded.fold.name] = folded
         total = Total(folded.fold.name)
         # Of a list that is not there, nothing is counted.
-        return Apply("coalesce", (total, Constant(0))) if folded.fold.function == "count" else total
+        return Apply("coalesce", (total, Constant(0))) if folded.fold.function in COUNTS else total
 
     def _number(self, node: e.Expr) -> Value:
         kind = type_of(node)
