@@ -11,6 +11,7 @@ import decimal
 import re
 from collections.abc import Callable, Sequence
 
+from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -23,6 +24,7 @@ from neelc.ir.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VARIANT,
     VOID,
     Array,
     DataType,
@@ -145,6 +147,7 @@ get(array, integer) -> element
 get_json_object(STRING, path) -> STRING
 getbit(integer, INT) -> TINYINT
 greatest(ordered, ordered...) -> ordered
+hash(hashable...) -> INT
 hex(hexed) -> STRING
 hour(moment) -> INT
 hypot(DOUBLE, DOUBLE) -> DOUBLE
@@ -307,6 +310,7 @@ url_encode(STRING) -> STRING
 weekday(DATE) -> INT
 weekofyear(DATE) -> INT
 width_bucket(DOUBLE, DOUBLE, DOUBLE, BIGINT) -> BIGINT
+xxhash64(hashable...) -> BIGINT
 year(DATE) -> INT
 zeroifnull(any) -> any
 """
@@ -378,6 +382,7 @@ KIND_WORDS = {
     "date_or_text": "date",
     "form": "pattern",
     "local": "timestamp",
+    "hashable": "value",
     "hexed": "value",
     "places": "number",
     "sequence": "text",
@@ -498,6 +503,10 @@ def _hexed(type: DataType) -> DataType | None:
     return BIGINT if is_number(type) or type == VOID else _text(type)
 
 
+def _hashable(type: DataType) -> DataType | None:
+    return None if any(isinstance(part, Map) or part == VARIANT for part in walk(type)) else type
+
+
 def _word(type: DataType) -> DataType | None:
     return BIGINT if type == BIGINT else INT if is_number(type) or type in (STRING, VOID) else None
 
@@ -540,6 +549,7 @@ KINDS: dict[str, One] = {
     "encoding": _to(STRING),
     "field": _to(STRING),
     "form": _to(STRING),
+    "hashable": _hashable,
     "hexed": _hexed,
     "inexact": lambda type: None if isinstance(type, Decimal) else _to(DOUBLE, STRING, numbers=True)(type),
     "instant": _to(TIMESTAMP, *DATETIMES, STRING, numbers=True),
@@ -673,6 +683,7 @@ NAMES = {
     "encoding": "STRING",
     "field": "STRING",
     "form": "STRING",
+    "hashable": "a value without maps",
     "hexed": "a number, STRING or BINARY",
     "inexact": "a number that is no DECIMAL",
     "instant": "TIMESTAMP, DATE, STRING or a number",

@@ -30,6 +30,7 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, text
 from neelc.scalar.duckdb.evaluated import declared_call, evaluated
@@ -49,7 +50,7 @@ from neelc.scalar.duckdb.times import (
 from neelc.scalar.functions import called
 from neelc.scalar.rewritten import REWRITTEN
 from neelc.scalar.signatures import SCALAR_SIGNATURES
-from neelc.scalar.type_of import INTERVALS, extract_field, extract_type
+from neelc.scalar.type_of import INTERVALS, extract_field, extract_type, value_type
 
 SpellCall = Callable[[Pieces, NameScope], DuckText]
 
@@ -76,6 +77,8 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     if not isinstance(found, Call):
         raise UnspelledOperation(f"the function {name}")
     arguments = as_typed(pieces, found.arguments, scope)
+    if name in HASHES:
+        return evaluated(name, arguments, type, scope, *(value_type(one.type) for one in arguments))
     native = NATIVE.get(name)
     spelled = None if native is None else native(arguments, type, scope)
     if spelled is None:
