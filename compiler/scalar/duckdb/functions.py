@@ -78,7 +78,7 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
         raise UnspelledOperation(f"the function {name}")
     arguments = as_typed(pieces, found.arguments, scope)
     if name in HASHES:
-        return evaluated(name, arguments, type, scope, *(value_type(one.type) for one in arguments))
+        return hashed(name, arguments, type, scope)
     native = NATIVE.get(name)
     spelled = None if native is None else native(arguments, type, scope)
     if spelled is None:
@@ -86,6 +86,11 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     lowered = arguments[0].text if name in ("lower", "lcase") else ""
     trimmed = arguments[0].text if name == "trim" and len(arguments) == 1 else ""
     return DuckText(spelled, type, lowered=lowered, trimmed=trimmed)
+
+
+def hashed(name: str, pieces: Pieces, type: DataType, scope: NameScope) -> DuckText:
+    """hash and xxhash64 with Spark's values, which depend on the types."""
+    return evaluated(name, pieces, type, scope, *(value_type(one.type) for one in pieces))
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:
@@ -418,7 +423,9 @@ def _nullif(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _hash(pieces: Pieces, scope: NameScope) -> DuckText:
-    """Only whether values are equal counts, and that a hash has 64 bits."""
+    """Where a plan hashes, only whether values are equal counts, and that a hash has 64 bits."""
+    if scope.strict:
+        return hashed("xxhash64", pieces, BIGINT, scope)
     whole = f"hash({', '.join(piece.text for piece in pieces)})"
     return DuckText(f"CAST(CAST({whole} AS HUGEINT) - 9223372036854775808 AS BIGINT)", BIGINT)
 
