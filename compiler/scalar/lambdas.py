@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from neelc.ir.expressions import Call, ElementAccess, Expr, Field, Lambda, LambdaParameter
 from neelc.ir.names import bare, same
-from neelc.ir.node import Node, map_children
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.types import BOOLEAN, INT, VOID, Array, DataType, Map, Struct
 from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.operators import Report, Typed, cast, wrong
@@ -93,6 +93,10 @@ def _folded(
 def _typed(
     function: Lambda, types: Sequence[DataType], check: Check, report: Report
 ) -> tuple[Lambda, DataType]:
+    for call in (node for node in walk(function.body) if isinstance(node, Call)):
+        if call.declared is not None and call.declared.python is not None:
+            message = f"`{call.name}` is Python code, which no lambda can call"
+            report("NEEL2106", message, call.span, "call it with the array: it may take ARRAY<...>")
     known = dict(zip(function.parameters, types, strict=False))
     body, type = check(_with_types(function.body, known, report))
     return replace(function, body=body), type
