@@ -100,7 +100,7 @@ def _mixed(state: int, word: int) -> int:
 def murmur(part: int | bytes, bits: int, seed: int) -> int:
     """
     >>> murmur(1, 32, SEED), murmur(b"abc", 0, SEED)
-    (3723817216, 1322437556)
+    (3735386339, 1322437556)
     """
     state = seed & _WORD
     if isinstance(part, bytes):
@@ -131,8 +131,8 @@ def _round(state: int, lane: int) -> int:
 
 def xxhash(part: int | bytes, bits: int, seed: int) -> int:
     """
-    >>> xxhash(1, 32, SEED) - (1 << 64)
-    -6698625589789238999
+    >>> xxhash(1, 32, SEED)
+    11748118483920312617
     """
     data = part if isinstance(part, bytes) else (part & (1 << bits) - 1).to_bytes(bits // 8, "little")
     seed &= _LONG
