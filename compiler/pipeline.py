@@ -217,6 +217,7 @@ def plan_program(
 ) -> list[PlannedQuery]:
     """The plans of the query at a position, and of all queries that it reads; raises `UnsupportedQuery`."""
     options = options or Options()
+    refuse_present(program, options)
     if options.streaming:
         program = with_selects_inlined(program)
     queries = list(needed_queries(program, position % len(program.queries), options.streaming))
@@ -228,6 +229,22 @@ def plan_program(
             raise one.plan
         plans.append(one)
     return plans
+
+
+class NoPresent(UnsupportedQuery):
+    """The time of a run that has no end."""
+
+    is_sentence = True
+    hint = "give one: --now TIME on the command line, args={'now': ...} in Python; or compare times of events"
+
+    def __init__(self, span: Span) -> None:
+        super().__init__("a query over a stream without end runs at no one time", span)
+
+
+def refuse_present(program: Program, options: Options) -> None:
+    """A stream without end has no time of a run, unless one is given."""
+    if options.streaming and program.present is not None:
+        raise NoPresent(program.present)
 
 
 def write_program(planned: Sequence[PlannedQuery], options: Options | None = None) -> CompiledScript:

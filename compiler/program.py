@@ -45,6 +45,7 @@ from neelc.ir.script import (
 from neelc.pattern.bind.query import bind_query
 from neelc.pattern.bind.rolling import rolled_pattern
 from neelc.runtime.late_dataclass import dataclass
+from neelc.scalar.clock import RunClock
 from neelc.scalar.parameters import (
     can_be_declared,
     given_functions,
@@ -193,6 +194,7 @@ def examine(
     given = {stream.name: stream for stream in streams}
     state = _State(findings, given, script, catalog, arguments or {}, describe, untrusted)
     state.functions |= given_functions(known)
+    clock = RunClock(arguments or {})
     unread = [s for s in script.statements if isinstance(s, UnreadStatement)]
     state.findings.diagnostics.extend(problem for statement in unread for problem in statement.problems)
     try:
@@ -206,6 +208,7 @@ def examine(
             ]
             known_functions = {**state.functions}
             complete = with_arguments(statement, arguments or {}, state.findings)
+            complete = clock.constants(complete, tuple(_columns_of(state.catalog)), findings)
             _bind_statement(with_aggregates(complete, known, known_functions), state)
     except RecursionError:
         hint = "name the inner parts with CREATE QUERY and use those names"
@@ -213,9 +216,16 @@ def examine(
     if state.findings.diagnostics:
         return BindingResult(None, tuple(state.findings.diagnostics), catalog)
     declared = (e.stream or e.table for e in state.catalog.entries.values() if e.kind != "query")
-    return BindingResult(
-        Program(tuple(s for s in declared if s is not None), tuple(state.queries)), (), catalog
-    )
+    streams_of_script = tuple(s for s in declared if s is not None)
+    return BindingResult(Program(streams_of_script, tuple(state.queries), clock.asked), (), catalog)
+
+
+def _columns_of(catalog: Catalog) -> Iterator[str]:
+    """The names of all columns that are known."""
+    for entry in catalog.entries.values():
+        for known in (entry.stream, entry.table):
+            if known is not None:
+                yield from (column.name for column in known.columns)
 
 
 def _judged(script: Script) -> Iterator[Statement]:

@@ -46,6 +46,7 @@ from neelc.pipeline import (
     network_of,
     plan_queries,
     plan_query,
+    refuse_present,
 )
 from neelc.rows.bind.host import ON_SPARK
 from neelc.rows.plan.plan import HostPlan
@@ -298,6 +299,7 @@ def _compile_streamed_rules(
         assert name is not None, "rules have names"
         asked = _as_rules(inlined, [place])
         try:
+            refuse_present(program, options)
             plans = list(_planned_on_stream(asked, place, options, statistics, unit))
             why = _why_alone_on_stream(plans)
             if why is None:

@@ -250,8 +250,10 @@ primary
     | (TRUE | FALSE | NULL)                          # constant
     | COLON name                                     # parameter
     | interval                                       # intervalLiteral
+    | (name | LPAREN name (COMMA name)* RPAREN) ARROW expression   # lambdaFunction
     | LPAREN expression RPAREN                       # group
     | EXISTS? nestedQuery                            # queryValue
+    | EXISTS arguments                               # existsFunction
     | LBRACKET sharedAttribute (COMMA sharedAttribute)* RBRACKET   # sameAttributes
     | CASE expression? whenThen+ (ELSE expression)? END   # caseWhen
     | (CAST | TRY_CAST) LPAREN expression AS dataType RPAREN   # cast
@@ -434,6 +436,7 @@ GE : '>=' ;
 GT : '>' ;
 BANG : '!' ;
 PLUS : '+' ;
+ARROW : '->' ;
 MINUS : '-' ;
 STAR : '*' ;
 SLASH : '/' ;

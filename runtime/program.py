@@ -514,10 +514,11 @@ class Apply:
 
 @dataclass(frozen=True)
 class ApplyDeclared(Apply):
-    """A function of users: `operation` is its name; it `takes` values of types that are written as Spark
-    does."""
+    """A function of users: `operation` is its name; it `takes` and `returns` values of types that are written
+    as Spark does."""
 
     takes: tuple[str, ...] = ()
+    returns: str = ""
 
 
 @dataclass(frozen=True)
@@ -943,6 +944,8 @@ def declared_calls(steps: Iterable[KernelStep]) -> tuple[ApplyDeclared, ...]:
         value = pending.pop()
         if isinstance(value, Apply):
             pending.extend(value.operands)
+        if isinstance(value, OneByOne):
+            pending.append(value.value)
         if isinstance(value, ApplyDeclared):
             found.append(value)
     return tuple(dict.fromkeys(found))

@@ -105,12 +105,34 @@ def _fitted(name: str, value: object, type: str) -> object:
         raise AggregateFailure(name, f"function `{name}` gave {shown}, which is no {type}") from None
 
 
+def values_of_call(
+    name: str,
+    function: VectorFunction,
+    takes: Sequence[str],
+    returns: str,
+    columns: Sequence[Sequence[object]],
+) -> list[object]:
+    """The function of rows of values as Python has them.
+
+    >>> values_of_call("same", np.equal, ["STRING", "STRING"], "BOOLEAN", [["a", "b", None], ["a", "c", "d"]])
+    [True, False, None]
+    """
+    rows = list(zip(*columns, strict=True))
+    there = [place for place, row in enumerate(rows) if None not in row]
+    arrays = [
+        vector_of([column[place] for place in there], type)
+        for column, type in zip(columns, takes, strict=True)
+    ]
+    results: list[object] = [None] * len(rows)
+    found = vector_results(name, function, returns, arrays).tolist()
+    for place, result in zip(there, found, strict=True):
+        results[place] = result
+    return results
+
+
 def value_of_call(
     name: str, function: VectorFunction, takes: Sequence[str], returns: str, arguments: Sequence[object]
 ) -> object:
     """The function of one row of values."""
-    if any(argument is None for argument in arguments):
-        return None
-    arrays = [vector_of([value], type) for value, type in zip(arguments, takes, strict=True)]
-    (found,) = vector_results(name, function, returns, arrays).tolist()
+    (found,) = values_of_call(name, function, takes, returns, [[argument] for argument in arguments])
     return found

@@ -26,6 +26,7 @@ from neelc.tools.cases.streaming.pattern import (
     as_spark_has_it,
     bound,
     complete,
+    functions_of,
     key,
     numbered_output,
     value_columns,
@@ -51,7 +52,8 @@ def weighed_among(match: Match, events: list[ReferenceEvent], way: Way) -> Weigh
     Random(way.seed).shuffle(events)
     table = as_table(planned, program, match, events, way)
     batches = iter(table.combine_chunks().to_batches(max_chunksize=way.batch))
-    rows = [row for batch in imprecise(program, way.rows_at_once)(batches) for row in batch.to_pylist()]
+    run = imprecise(program, way.rows_at_once, aggregates=functions_of(match))
+    rows = [row for batch in run(batches) for row in batch.to_pylist()]
     found = [
         ({str(output.variable): bound(output, row[output.name], events) for output in program.outputs}, row)
         for row in rows

@@ -124,6 +124,7 @@ def as_arrays(
     return KernelEvents(
         start, end, segment, players, columns, owned, first, beyond, calls,
         lambda name, numbers: [raw(name)[number] for number in numbers],
+        functions_of(match),
         moments=moments_of(segment, start, end, ranks) if planned.program.order else None,
     )  # fmt: skip
 

@@ -250,7 +250,7 @@ def weighed_stream(match: Match, tables: Tables, how: Arrival) -> tuple[Weighed,
     streamed = streamed_imprecise(replace(planned, program=program))
     stream = coming(match, tables, how, planned)
     table = as_table(planned, program, match, stream.events)
-    rows, memory = run_stream(ImpreciseStream(streamed), table, stream.batches)
+    rows, memory = run_stream(ImpreciseStream(streamed, functions=functions_of(match)), table, stream.batches)
     assert memory.is_empty, "what no match can need is forgotten"
     found = [(binding_of(program, row, stream.events), row["confidence"]) for row in rows]
     kept = {id(binding) for binding in complete(planned, [binding for binding, _ in found])}

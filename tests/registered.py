@@ -50,14 +50,23 @@ def with_functions(match: Match) -> Match:
     return replace(match, pattern=pattern)
 
 
-def sample(number: int, strategy: str, streams: int = 4) -> tuple[Match, list[Tables]] | None:
+FUNCTIONS_OF_USERS = ("max", "last", "avg", "sum")
+"""Aggregates of neelc's, in whose place users' functions stand."""
+
+
+def sample(
+    number: int, strategy: str, streams: int = 4, functions: Sequence[str] = FUNCTIONS_OF_USERS
+) -> tuple[Match, list[Tables]] | None:
     """The query with this number, with a condition on what a function says of a list, and streams."""
     chance = Random(f"{strategy} {number}")
     pattern, known = sequence(chance, "")
     lists = [one for one in known if one.is_list]
     if not lists:
         return None
-    where = [_condition(chance, chance.choice(lists), known), *(["[id]"] if chance.random() < 0.3 else [])]
+    where = [
+        _condition(chance, chance.choice(lists), known, functions),
+        *(["[id]"] if chance.random() < 0.3 else []),
+    ]
     if chance.random() < 0.3:
         where.append(condition(chance, known))
     partition = " PARTITION BY id" if strategy == "PARTITION CONTIGUITY" else ""
@@ -66,12 +75,13 @@ def sample(number: int, strategy: str, streams: int = 4) -> tuple[Match, list[Ta
         found = query(f"{pattern} WHERE {' AND '.join(where)}{partition}{window} USING {strategy}", POINTS)
     except NeelError:
         return None
-    return with_functions(found), [_stream(chance, found, strategy) for _ in range(streams)]
+    asked = with_functions(found) if functions is FUNCTIONS_OF_USERS else found
+    return asked, [_stream(chance, found, strategy) for _ in range(streams)]
 
 
-def _condition(chance: Random, one: Known, known: Sequence[Known]) -> str:
+def _condition(chance: Random, one: Known, known: Sequence[Known], functions: Sequence[str]) -> str:
     inner = f".{chance.choice(one.inner)}" if one.inner else ""
-    function, column = chance.choice(("max", "last", "avg", "sum")), chance.choice("xxy")
+    function, column = chance.choice(functions), chance.choice("xxy")
     compared = chance.choice(("<", "<=", ">=", "=", "<>"))
     if chance.random() < 0.4:
         return f"{function}({one.name}[..i-1]{inner}.{column}) {compared} {one.name}[i]{inner}.x"

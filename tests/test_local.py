@@ -76,6 +76,20 @@ def test_files(ending: str, tmp_path: Path) -> None:
     assert found(str(path)) == [("ann", 1, 2)]
 
 
+def test_the_time_of_the_run() -> None:
+    data = neelc.stream(LOGINS, type="kind", unit="s")
+    text = "PATTERN Logout l RETURN current_timestamp AS now, current_timestamp() = now() AS same"
+    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    assert list(neelc.local().sql(text, args={"now": noon}, Events=data).rows()) == [(noon, True)]
+    before = datetime.now(UTC)
+    ((now, same),) = neelc.local().sql(text, Events=data).rows()
+    assert before <= now <= datetime.now(UTC) and same
+    with pytest.raises(neelc.NeelError, match="which is no time: 5"):
+        neelc.local().sql(text, args={"now": 5}, Events=data)
+    with pytest.raises(Exception, match="unknown argument `now`"):
+        neelc.local().sql(TWICE, args={"now": noon}, Events=data)
+
+
 def test_a_script_that_names_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HOSPITAL)
     rows = neelc.local().sql((HOSPITAL / "hospital.neel").read_text()).rows()

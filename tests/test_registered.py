@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import islice
+from typing import Any
 
 import pytest
 from in_kernel import planned_for
@@ -26,11 +28,20 @@ def test_random_queries(strategy: str) -> None:
     assert tally.with_matches >= PAIRS // 6
 
 
-def compared(strategy: str, numbers: range, forms: int = 1) -> Tally:
+@pytest.mark.parametrize("strategy", SelectionStrategy)
+def test_statistics(strategy: str) -> None:
+    """They are functions of whole lists, as those of users are."""
+    functions = ("median", "bit_or", "bit_xor", "skewness")
+    tally = compared(strategy, range(QUERIES), drawn=partial(sample, functions=functions))
+    assert tally.pairs >= PAIRS // 2, tally.refused
+    assert tally.with_matches >= PAIRS // 12
+
+
+def compared(strategy: str, numbers: range, forms: int = 1, drawn: Any = sample) -> Tally:
     """What was compared of the queries with these numbers, each in so many `forms`."""
     tally = Tally(refused=Counter())
     for number in numbers:
-        found = sample(number, strategy)
+        found = drawn(number, strategy)
         if found is None:
             continue
         original, streams = found

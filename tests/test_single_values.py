@@ -123,7 +123,10 @@ def everywhere(expressions: list[e.Expr], rows: list[Row]) -> list[object]:
 
 def of_one_event(texts: Iterable[str]) -> Iterator[e.Expr]:
     """Those that can be typed and are about `a` alone, without its times."""
-    about_more = (e.EveryElement, e.ListElement, e.EventTime, e.WholeEvent, e.MatchProperty, e.Aggregate)
+    about_more = (
+        *(e.EveryElement, e.ListElement, e.EventTime, e.WholeEvent, e.MatchProperty, e.Aggregate),
+        e.Lambda,  # workers have none
+    )
     for checked in map(check, texts):
         if not checked.reports and not any(isinstance(node, about_more) for node in walk(checked.expression)):
             yield checked.expression

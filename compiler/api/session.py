@@ -52,6 +52,7 @@ from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, HostSelect, Script
 from neelc.pipeline import bind, compile_query, parse
 from neelc.rows.bind.untrusted import refuse_files_and_agents
+from neelc.scalar.clock import NOW, asks_for_time
 from neelc.scalar.parameters import parameters_of, registered
 from neelc.source import Source
 from neelc.syntax.joined import RuleText, rule_texts
@@ -567,7 +568,8 @@ def refuse_unused_arguments(
     read = (stream for query in program.queries for stream in query.query.streams)
     read_by = {table.name for stream in read for table in stream.tables}
     _refuse_unused("stream", streams, [*declared, *sorted(read_by), *read_too])
-    _refuse_unused("argument", args, parameters_of(script))
+    asked = [NOW] if asks_for_time(script) else []
+    _refuse_unused("argument", args, [*parameters_of(script), *asked])
 
 
 def _refuse_parameters(streams: Mapping[str, object], used: Iterable[str]) -> None:

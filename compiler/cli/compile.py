@@ -102,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
         found = found.with_streams(
             lambda one: one if one.producer or one.is_relation else replace(one, is_streaming=True)
         )
+    _refuse_present(program)
     statistics = statistics_of(inputs, found, options.stats)
     try:
         how = replace(options_in(options), streaming=options.streaming, buckets=options.buckets)
@@ -154,12 +155,19 @@ def _compiled_rules(options: argparse.Namespace) -> int:
     if options.buckets is not None and (options.buckets < 1 or not options.streaming):
         raise CallError("compile --buckets: a number of at least 1, for --streaming")
     rules, compiled = explicable_rules(options, options_in(options), is_local)
+    _refuse_present(rules.program)
     print_left_out(rules)
     if compiled.local is not None:
         from neelc.engines.local.source import program_text
 
         return _write(program_text(compiled.local), options)
     return _write(_emitted(compiled.script, options.emit), options)
+
+
+def _refuse_present(program: Program) -> None:
+    """What is written now is run later."""
+    if program.present is not None:
+        raise CallError("compile: the script asks for the time of the run: give it with --now TIME")
 
 
 def _refuse_for_duckdb(options: argparse.Namespace) -> None:

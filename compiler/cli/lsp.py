@@ -28,12 +28,12 @@ def run(options: argparse.Namespace) -> int:
         raise CallError("lsp requires pygls, which is not installed: pip install 'neelc[lsp]'")
     from importlib.metadata import version
 
-    from neelc.cli.options import arguments_of, defined_by, given_stream
+    from neelc.cli.options import defined_by, given_arguments, given_stream
     from neelc.tools.editors.document import CallInputs, remembered
     from neelc.tools.editors.server import serve
 
     given = [remembered(given_stream(text)) for text in options.stream]
     aggregates, agents = defined_by(options.aggregates)
-    arguments = arguments_of(options.arg)
+    arguments = given_arguments(options)
     serve(CallInputs(given, arguments, aggregates, agents, options.untrusted), version("neelc"))
     return 0

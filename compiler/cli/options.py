@@ -36,6 +36,7 @@ from neelc.ir.names import Identifier, find, written
 from neelc.ir.node import Node, transform
 from neelc.ir.program import Program, Stream
 from neelc.ir.script import CreateStream, Script
+from neelc.scalar.clock import NOW, asks_for_time
 from neelc.scalar.parameters import parameters_of
 from neelc.source import Source, Span
 
@@ -64,6 +65,11 @@ def add_inputs(
         action="append",
         default=[],
         help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+    )
+    parser.add_argument(
+        "--now",
+        metavar="TIME",
+        help="what current_timestamp is, in the session's time zone: '2024-05-01 12:00:00' (the present)",
     )
     add_untrusted(parser)
 
@@ -327,6 +333,18 @@ def arguments_of(texts: Sequence[str]) -> dict[str, object]:
         raise CallError(f"--arg: {error}") from None
 
 
+def given_arguments(options: argparse.Namespace) -> dict[str, object]:
+    """The values of all `--arg name=value`, and that of `--now`."""
+    from neelc.runtime.values.types import cast
+
+    arguments = arguments_of(options.arg)
+    if options.now is None:
+        return arguments
+    if cast(options.now, "string", "timestamp") is None:
+        raise CallError(f"--now {options.now}: no time; for example '2024-05-01 12:00:00'")
+    return {NOW: options.now, **arguments}
+
+
 def defined_by(paths: Sequence[str]) -> tuple[dict[str, UserAggregate], dict[str, UserAgent]]:
     """What all `--aggregates FILE` define, aggregates and agents; the files are run."""
     found: dict[str, UserAggregate] = {}
@@ -385,7 +403,7 @@ def bound_script(
     for place, stream in enumerate(given):
         if find(stream.name, [other.name for other in given[:place]]) is not None:
             raise CallError(f"--stream {stream.name}=...: given twice")
-    arguments = arguments_of(options.arg)
+    arguments = given_arguments(options)
     if options.untrusted:
         refuse_files_and_agents(script, source)
     aggregates, agents = defined_by(options.aggregates)
@@ -418,7 +436,11 @@ def refuse_unused(
             listed = ", ".join(read)
             raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
     parameters = parameters_of(inputs.script)
+    if options.now is not None and not asks_for_time(inputs.script) and NOW not in parameters:
+        raise CallError("--now: the script asks for no time; current_timestamp() does")
     for name in arguments_of(options.arg):
+        if name == NOW and asks_for_time(inputs.script):
+            continue
         if find(name, map(written, parameters)) is None:
             listed = ", ".join(f":{p}" for p in parameters) or "none"
             raise CallError(f"--arg {name}=...: the script has no parameter :{name}; parameters: {listed}")

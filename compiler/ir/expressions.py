@@ -250,6 +250,27 @@ class Call(Expr):
     declared: DeclaredFunction | None = None
 
 
+LAMBDAS = ("aggregate", "exists", "filter", "forall", "reduce", "transform")
+"""Functions of an array and a lambda."""
+
+
+@dataclass(frozen=True)
+class LambdaParameter(Expr):
+    """What a lambda has a name for; its type is known where the lambda is called."""
+
+    name: str
+    type: DataType | None = None
+
+
+@dataclass(frozen=True)
+class Lambda(Expr):
+    """`x -> body` or `(x, i) -> body`: an argument of a function of arrays. In the body, its parameters are
+    `LambdaParameter`s."""
+
+    parameters: tuple[str, ...]
+    body: Expr
+
+
 @dataclass(frozen=True)
 class FilteredCall(Expr):
     """`call FILTER (WHERE condition)`."""
@@ -594,6 +615,8 @@ __all__ = [
     "IsDistinct",
     "IsNull",
     "IsTruth",
+    "Lambda",
+    "LambdaParameter",
     "ElementAccess",
     "Like",
     "Literal",

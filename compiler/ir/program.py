@@ -20,6 +20,7 @@ from neelc.ir.row_patterns import SortItem
 from neelc.ir.script import Confidence, KeptMatches, Property, SelectionStrategy, Statistic
 from neelc.ir.types import BIGINT, VOID, WHOLE_NUMBERS, DataType, is_orderable
 from neelc.runtime.late_dataclass import dataclass
+from neelc.source import Span
 
 if TYPE_CHECKING:
     from neelc.ir.algebra import Algebra
@@ -381,10 +382,12 @@ class NamedQuery(Node):
 
 @dataclass(frozen=True)
 class Program(Node):
-    """A bound script: its queries in order, each over declared streams or earlier queries."""
+    """A bound script: its queries in order, each over declared streams or earlier queries. `present` is where
+    it asks for the time of the run, which nobody has given."""
 
     streams: tuple[Stream, ...]
     queries: tuple[NamedQuery, ...]
+    present: Span | None = field(default=None, compare=False, repr=False)
 
     def needed(self, places: Iterable[int]) -> list[int]:
         """The places of these queries and of those that they read, in order."""

@@ -19,7 +19,10 @@ NOWHERE = EvaluationContext({})
 """What a constant is evaluated in: no variable is bound."""
 
 # What has no value before there are events. An aggregate such as `count(*)` counts matches.
-_OPEN = (e.EventRef, e.MatchProperty, e.Aggregate, e.SameAttributes, e.RowValue)
+_OPEN = (
+    *(e.EventRef, e.MatchProperty, e.Aggregate, e.SameAttributes, e.RowValue),
+    *(e.Lambda, e.LambdaParameter),
+)
 # A few letters can ask these for gigabytes; a compilation must end soon whatever is written.
 _GROWING = ("lpad", "repeat", "rpad")
 

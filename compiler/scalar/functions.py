@@ -10,6 +10,7 @@ from neelc.errors import Hint, write
 from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
+    LAMBDAS,
     Aggregate,
     AllenRelation,
     Attribute,
@@ -54,6 +55,7 @@ from neelc.ir.types import (
     StructField,
     is_orderable,
 )
+from neelc.runtime.values.statistics import PAIRED
 from neelc.runtime.values.times import MICROSECONDS
 from neelc.scalar import decimals
 from neelc.scalar.operators import (
@@ -83,7 +85,7 @@ from neelc.scalar.signatures import (
     Signature,
     result_type,
 )
-from neelc.scalar.type_of import DATETIMES, INTERVALS, binary_type
+from neelc.scalar.type_of import DATETIMES, INTERVALS, binary_type, type_of
 from neelc.source import Span
 
 # Functions whose types no line of the table can say.
@@ -415,7 +417,8 @@ def is_row_aggregate(node: Expr) -> bool:
 
 def is_known(node: Call) -> bool:
     """Whether there is such a function at all."""
-    return node.declared is not None or is_aggregate(node) or node.name.lower() in SCALAR_SIGNATURES
+    name = node.name.lower()
+    return node.declared is not None or is_aggregate(node) or name in SCALAR_SIGNATURES or name in LAMBDAS
 
 
 def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
@@ -475,8 +478,7 @@ def report_unknown(node: Call, registered: Sequence[str], report: Report) -> Non
 
 # Functions of Spark that give something else each time a query is run, and a name for what they give.
 CHANGING: dict[str, str | None] = {
-    **dict.fromkeys(("current_timestamp", "now", "localtimestamp", "current_time"), "now"),
-    **dict.fromkeys(("current_date", "curdate"), "today"),
+    "current_time": "now",
     **dict.fromkeys(("rand", "random", "randn", "uuid"), None),
 }
 
@@ -530,14 +532,25 @@ def aggregated(name: str, argument: Typed, node: Expr, distinct: bool, report: R
 
 
 def paired(name: str, arguments: tuple[Typed, ...], node: Expr, report: Report) -> Typed:
-    """An aggregate of two arguments, as one of pairs; there is none where one of the two is NULL."""
+    """An aggregate of two arguments, as one of pairs; there is none where one of the two is NULL. What max_by
+    and min_by choose may be NULL."""
     signature = AGGREGATE_SIGNATURES[name]
     fitted = fit(signature, arguments, node.span, report)
     if fitted is None:
         return wrong(node)
     expressions, bound = fitted
     type = result_type(signature.result, bound)
-    return Aggregate(name, pair_of(*expressions), type, span=node.span), type
+    pair = (pair_of if name in PAIRED else ranked)(*expressions)
+    return Aggregate(name, pair, type, span=node.span), type
+
+
+def ranked(value: Expr, by: Expr) -> Expr:
+    """A value and what it is chosen by, as a struct; NULL without the latter."""
+    fields = (Literal(BY_VALUE, STRING), value, Literal(BY_ORDER, STRING), by)
+    types = (type_of(one, inside_aggregate=True) for one in (value, by))
+    type = Struct(tuple(map(StructField, (BY_VALUE, BY_ORDER), types)))
+    pair = Call("named_struct", fields, type=type)
+    return Case(None, (CaseBranch(IsNull(by, negated=True), pair),), None)
 
 
 def pair_of(one: Expr, other: Expr) -> Expr:
@@ -617,7 +630,7 @@ def _not_written(kind: str, argument: Expr) -> tuple[str, str] | None:
         return None
     wrong_with, example = WRITTEN[kind]
     if not isinstance(argument, Literal) or (argument.value is None and kind != "mark"):
-        return "written as a string", example
+        return f"written as a {'number' if kind == 'share' else 'string'}", example
     problem = wrong_with(argument.value)
     return None if problem is None else (problem, example)
 

@@ -7,9 +7,11 @@ a result of that kind has it. `[...]` may be left out, `...` may be repeated.
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Callable, Sequence
 
+from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
     BINARY,
@@ -22,6 +24,7 @@ from neelc.ir.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    VARIANT,
     VOID,
     Array,
     DataType,
@@ -144,6 +147,7 @@ get(array, integer) -> element
 get_json_object(STRING, path) -> STRING
 getbit(integer, INT) -> TINYINT
 greatest(ordered, ordered...) -> ordered
+hash(hashable...) -> INT
 hex(hexed) -> STRING
 hour(moment) -> INT
 hypot(DOUBLE, DOUBLE) -> DOUBLE
@@ -306,6 +310,7 @@ url_encode(STRING) -> STRING
 weekday(DATE) -> INT
 weekofyear(DATE) -> INT
 width_bucket(DOUBLE, DOUBLE, DOUBLE, BIGINT) -> BIGINT
+xxhash64(hashable...) -> BIGINT
 year(DATE) -> INT
 zeroifnull(any) -> any
 """
@@ -331,9 +336,12 @@ first(any) -> any
 kurtosis(DOUBLE) -> DOUBLE
 last(any) -> any
 max(comparable) -> comparable
+max_by(any, ordered) -> any
 mean(quantity) -> average
 median(DOUBLE) -> DOUBLE
 min(comparable) -> comparable
+min_by(any, ordered) -> any
+percentile(DOUBLE, share) -> DOUBLE
 regr_avgx(inexact, inexact) -> DOUBLE
 regr_avgy(inexact, inexact) -> DOUBLE
 regr_count(DOUBLE, DOUBLE) -> BIGINT
@@ -374,6 +382,7 @@ KIND_WORDS = {
     "date_or_text": "date",
     "form": "pattern",
     "local": "timestamp",
+    "hashable": "value",
     "hexed": "value",
     "places": "number",
     "sequence": "text",
@@ -382,8 +391,6 @@ KIND_WORDS = {
 
 ROW_AGGREGATES = """
 any_value(any) -> any
-max_by(any, ordered) -> any
-min_by(any, ordered) -> any
 """
 """Aggregates over the rows of a match, which have an order: for MATCH_RECOGNIZE only."""
 
@@ -496,6 +503,10 @@ def _hexed(type: DataType) -> DataType | None:
     return BIGINT if is_number(type) or type == VOID else _text(type)
 
 
+def _hashable(type: DataType) -> DataType | None:
+    return None if any(isinstance(part, Map) or part == VARIANT for part in walk(type)) else type
+
+
 def _word(type: DataType) -> DataType | None:
     return BIGINT if type == BIGINT else INT if is_number(type) or type in (STRING, VOID) else None
 
@@ -538,6 +549,7 @@ KINDS: dict[str, One] = {
     "encoding": _to(STRING),
     "field": _to(STRING),
     "form": _to(STRING),
+    "hashable": _hashable,
     "hexed": _hexed,
     "inexact": lambda type: None if isinstance(type, Decimal) else _to(DOUBLE, STRING, numbers=True)(type),
     "instant": _to(TIMESTAMP, *DATETIMES, STRING, numbers=True),
@@ -560,6 +572,7 @@ KINDS: dict[str, One] = {
     "quantity": _kind(*INTERVALS, numbers=True, void=DOUBLE, string=DOUBLE),
     "real": _real,
     "seconds": _to(Decimal(16, 6), STRING, numbers=True),
+    "share": _to(DOUBLE, numbers=True),
     "sequence": _sequence,
     "set": _sortable,
     "sortable": _sortable,
@@ -608,6 +621,11 @@ def _is_mark(value: object) -> str | None:
     return None if value is None or len(str(value)) == 1 else "one character"
 
 
+def _is_share(value: object) -> str | None:
+    is_one = isinstance(value, int | float | decimal.Decimal) and 0 <= value <= 1
+    return None if is_one else "a number from 0 to 1"
+
+
 def _is_anything(value: object) -> str | None:
     return None
 
@@ -641,6 +659,7 @@ WRITTEN: dict[str, tuple[Callable[[object], str | None], str]] = {
     "field": (_is_anything, "for example date_part('YEAR', x)"),
     "unit": (_is_one_of(UNITS), "for example timestampdiff(MINUTE, a.ts, b.ts)"),
     "mark": (_is_mark, "for example mask(x, 'X', 'x', '0')"),
+    "share": (_is_share, "for example percentile(b[].x, 0.9)"),
 }
 
 # What a message calls an argument of a kind, or of a type that others are cast to.
@@ -664,6 +683,7 @@ NAMES = {
     "encoding": "STRING",
     "field": "STRING",
     "form": "STRING",
+    "hashable": "a value without maps",
     "hexed": "a number, STRING or BINARY",
     "inexact": "a number that is no DECIMAL",
     "instant": "TIMESTAMP, DATE, STRING or a number",
@@ -689,6 +709,7 @@ NAMES = {
     "quantity": "a number or an interval",
     "real": "a number",
     "seconds": "a number",
+    "share": "a number",
     "sequence": "STRING, BINARY or an array",
     "text": "STRING or BINARY",
     "unit": "a unit",

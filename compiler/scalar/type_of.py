@@ -50,8 +50,10 @@ def type_of(expression: e.Expr, inside_aggregate: bool = False) -> DataType:
             return expression.type
         case e.Literal() | e.Cast() | e.MatchProperty() | e.Aggregate() | e.RowValue():
             return expression.type
-        case e.Call(type=type):
+        case e.Call(type=type) | e.LambdaParameter(type=type):
             return VOID if type is None else type
+        case e.Lambda(body=body):
+            return type_of(body, inside_aggregate)
         case e.Interval():
             return YEAR_INTERVAL if counts_months(expression) else DAY_INTERVAL
         case e.Unary(operand=operand) | e.RunningFinal(operand=operand):

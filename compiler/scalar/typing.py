@@ -31,6 +31,7 @@ from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate, paired
 from neelc.scalar.intervals import counts_months, interval_value
+from neelc.scalar.lambdas import called_with_lambdas
 from neelc.scalar.operators import INTEGERS, Report, Typed, binary, can_cast, cast, common, unary, wrong
 from neelc.scalar.rewritten import rewritten
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, SCALAR_SIGNATURES
@@ -101,7 +102,7 @@ def interval(node: Interval, report: Report) -> Typed:
 # Aggregates: over the elements of lists, `sum(b[].price)`, or over all matches, `count(*)`.
 
 # Aggregates that mean something only where the elements have an order.
-NEED_ORDER = ("first", "last")
+NEED_ORDER = ("first", "last", "max_by", "min_by")
 
 
 def aggregate(
@@ -179,7 +180,8 @@ def _stands_alone(
         return False
     if not found and name in NEED_ORDER:
         message = f"matches have no order, so there is no {name} of them"
-        report("NEEL2109", message, node.span, f"min and max need no order; of a list: {name}(b[].x)")
+        of_list = f"{name}(b[].x{', b[].y' if name.endswith('_by') else ''})"
+        report("NEEL2109", message, node.span, f"min and max need no order; of a list: {of_list}")
         return False
     return True
 
@@ -238,6 +240,17 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
         case e.Call(name, arguments, distinct) if is_aggregate(node):
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
+        case e.Call(name, declared=None, function=None) if name.lower() in e.LAMBDAS:
+            if node.arguments:
+                return called_with_lambdas(node, check, report)
+            report("NEEL2105", f"`{name}` takes an array and a lambda", node.span, None)
+            return wrong(node)
+        case e.Lambda():
+            functions = ", ".join(e.LAMBDAS)
+            report("NEEL2106", f"a lambda stands as an argument of {functions} only", node.span, None)
+            return wrong(node)
+        case e.LambdaParameter(type=type):
+            return node, type or VOID
         case e.Call(declared=None) if (other := _read_as(node)) is not None:
             return check(other)
         case e.Call(_, arguments):

@@ -16,6 +16,7 @@ from neelc.ir import types
 from neelc.ir.allen import ALLEN
 from neelc.ir.expressions import Interval, IntervalPart, Literal
 from neelc.ir.names import bare
+from neelc.ir.node import Node, map_children
 from neelc.ir.types import TIME_UNITS
 from neelc.source import Span
 from neelc.syntax.mistakes import fail, identifier, span_of
@@ -480,6 +481,33 @@ def _called(name: str, arguments: Any, span: Span) -> e.Expr:
     return e.Call(name, given, arguments.DISTINCT() is not None, span=span)
 
 
+def _lambda(context: Any) -> e.Expr:
+    """A lambda; the names of its parameters are taken out of its body: whoever resolves names sees others."""
+    parameters = tuple(identifier(name) for name in context.name())
+    if twice := next((name for name in parameters if parameters.count(name) > 1), None):
+        fail("NEEL1001", f"two parameters of a lambda are called `{twice}`", context)
+    known = {bare(name).casefold(): name for name in parameters}
+
+    def change(node: Node) -> Node:
+        match node:
+            case e.Name((first, *rest)) if bare(first).casefold() in known:
+                found: e.Expr = e.LambdaParameter(bare(known[bare(first).casefold()]), span=node.span)
+                for field in rest:
+                    found = e.Field(found, field, types.VOID, span=node.span)
+                return found
+        node = map_children(node, change)
+        match node:
+            case e.Subscript(e.LambdaParameter() | e.Field() | e.ElementAccess() as base, index):
+                return e.ElementAccess(base, index, types.VOID, span=node.span)
+            case e.MemberAccess(e.LambdaParameter() | e.Field() | e.ElementAccess() as base, name):
+                return e.Field(base, name, types.VOID, span=node.span)
+        return node
+
+    body = change(expression(context.expression()))
+    assert isinstance(body, e.Expr)
+    return e.Lambda(tuple(map(bare, parameters)), body, span=span_of(context))
+
+
 _PRIMARIES: dict[Any, Callable[[Any], e.Expr]] = {
     NeelParser.NumberContext: lambda c: number(c.NUMBER()),
     NeelParser.StringContext: lambda c: string(c.STRING()),
@@ -487,6 +515,8 @@ _PRIMARIES: dict[Any, Callable[[Any], e.Expr]] = {
     NeelParser.ConstantContext: _constant,
     NeelParser.ParameterContext: lambda c: e.Parameter(identifier(c.name()), span=span_of(c)),
     NeelParser.IntervalLiteralContext: lambda c: interval(c.interval()),
+    NeelParser.ExistsFunctionContext: lambda c: _called("exists", c.arguments(), span_of(c)),
+    NeelParser.LambdaFunctionContext: _lambda,
     NeelParser.GroupContext: lambda c: replace(expression(c.expression()), span=span_of(c)),
     NeelParser.QueryValueContext: _query_value,
     NeelParser.SameAttributesContext: _same,

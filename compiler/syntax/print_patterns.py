@@ -74,6 +74,7 @@ from neelc.ir.expressions import (
     RowValue,
     Variable,
 )
+from neelc.ir.names import written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Window
 from neelc.ir.script import FromStream
@@ -245,7 +246,15 @@ def _show(node: e.Expr) -> str:
         case e.Between() | e.InList() | e.InQuery() | e.Like() | e.IsNull() | e.IsTruth() | e.IsDistinct():
             return _predicate(node)
         case (
-            e.Case() | e.Cast() | e.Extract() | e.Call() | e.RunningFinal() | e.FilteredCall() | e.Aggregate()
+            e.Case()
+            | e.Cast()
+            | e.Extract()
+            | e.Call()
+            | e.Lambda()
+            | e.LambdaParameter()
+            | e.RunningFinal()
+            | e.FilteredCall()
+            | e.Aggregate()
         ):
             return _function(node)
         case e.NestedQuery(text, exists):
@@ -307,6 +316,12 @@ def _function(node: e.Expr) -> str:
             return f"{'TRY_CAST' if safe else 'CAST'}({show_expr(operand)} AS {show_type(target)})"
         case e.Extract(field, operand):
             return f"EXTRACT({field} FROM {show_expr(operand)})"
+        case e.LambdaParameter(name):
+            return written(name)
+        case e.Lambda((name,), body):
+            return f"{written(name)} -> {show_expr(body)}"
+        case e.Lambda(names, body):
+            return f"({', '.join(map(written, names))}) -> {show_expr(body)}"
         case e.Call(name, (e.Literal(str(unit)), *rest)) if name.lower() in e.WITH_UNITS and unit.isalpha():
             return f"{name}({', '.join([unit, *map(show_expr, rest)])})"
         case e.Call(name, arguments, distinct):

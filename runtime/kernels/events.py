@@ -120,6 +120,7 @@ def part(events: KernelEvents, low: int, high: int) -> KernelEvents:
         cut(events.beyond),
         {name: call.moved(low) for name, call in events.calls.items()},
         None if events.values is None else partial(_values_from, events.values, low),
+        events.functions,
         shapes=None if events.shapes is None else events.shapes.take(slice(low, high)),
         moments=None if events.moments is None else events.moments.part(low, high),
     )

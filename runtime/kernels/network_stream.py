@@ -95,7 +95,7 @@ class NetworkStream:
             case StreamedGroups() as groups:
                 return GroupedStream(groups, self.most_matches, self.functions)
             case StreamedImprecise() as imprecise:
-                return ImpreciseStream(imprecise, self.most_matches)
+                return ImpreciseStream(imprecise, self.most_matches, self.functions)
             case SnapshotNetwork() as network:
                 return SnapshotStream(network, self.most_matches)
             case rows:

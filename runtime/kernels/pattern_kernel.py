@@ -35,6 +35,7 @@ from neelc.runtime.program import PatternProgram, declared_calls, registered_fol
 from neelc.runtime.user_calls import UserCall as Call
 from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import AggregateFailure, Function, needed
+from neelc.runtime.values.statistics import OF_LISTS
 from neelc.runtime.worker import (
     MOST_MATCHES,
     ROWS_AT_ONCE,
@@ -105,7 +106,8 @@ def functions_called(
     """Of the functions that users give, those that conditions of programs call."""
     names: list[str] = []
     for program in programs:
-        names += (fold.function for fold in registered_folds(program.steps))
+        own = (fold.function for fold in registered_folds(program.steps))
+        names += (name for name in own if name not in OF_LISTS)
         names += (call.operation for call in declared_calls(program.steps))
     return needed(aggregates or {}, names)
 
@@ -364,9 +366,10 @@ def owned_times(program: PatternProgram, rows: SearchRows) -> tuple[Ints, Ints]:
 def calls_of(
     program: PatternProgram, functions: Mapping[str, Function], values: Callable[[str], Sequence[object]]
 ) -> dict[str, Call]:
-    """The functions of users that conditions call; `values` are those that events have for them."""
+    """The functions of lists that conditions call; `values` are those that events have for them."""
+    called = {**functions, **OF_LISTS}
     return {
-        fold.name: Call(fold, functions[fold.function], partial(values, fold.column or ""))
+        fold.name: Call(fold, called[fold.function], partial(values, fold.column or ""))
         for fold in registered_folds(program.steps)
     }
 

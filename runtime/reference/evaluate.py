@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from neelc.ir import expressions as e
 from neelc.ir.expressions import (
@@ -38,6 +39,7 @@ from neelc.runtime.values.functions import (
     is_like,
     item_of,
 )
+from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
@@ -148,6 +150,13 @@ def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
             return cast(evaluate(operand, context), value_type(type_of(operand)), value_type(type))
         case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
             return _declared(function, arguments, context)
+        case e.LambdaParameter(name):
+            return context.parameters[name]
+        case e.Call(name, arguments) if name in e.LAMBDAS:
+            return _of_lambda(name, arguments, context)
+        case e.Call(name, arguments, type=type) if name in HASHES:
+            types = [value_type(type_of(argument)) for argument in arguments]
+            return HASHES[name](*(evaluate(argument, context) for argument in arguments), *types)
         case e.Call(name, arguments, type=type):
             return call(name, [evaluate(argument, context) for argument in arguments], type or VOID)
         case e.Aggregate():
@@ -285,9 +294,47 @@ def _declared(
     if function.python is None:
         message = f"function `{function.name}` is declared without Python code: only the engine has it"
         raise AggregateFailure(function.name, message)
+
     given = [as_python(value, kind) for value, kind in zip(values, function.takes, strict=True)]
     takes = tuple(map(str, function.takes))
     return value_of_call(function.name, function.python, takes, str(function.returns), given)
+
+
+def _of_lambda(name: str, arguments: Sequence[e.Expr], context: EvaluationContext) -> object:
+    """A function of an array and of a lambda, which sees the array's elements one by one."""
+    values = evaluate(arguments[0], context)
+    if not isinstance(values, list | tuple):
+        return None
+    *_, last = arguments
+
+    def applied(one: e.Expr, *given: object) -> object:
+        assert isinstance(one, e.Lambda), "the table says so"
+        parameters = {**context.parameters, **dict(zip(one.parameters, given, strict=True))}
+        return evaluate(one.body, replace(context, parameters=parameters))
+
+    if name in ("aggregate", "reduce"):
+        held = evaluate(arguments[1], context)
+        for value in values:
+            held = applied(arguments[2], held, value)
+        return applied(last, held) if len(arguments) > 3 else held
+    assert isinstance(last, e.Lambda), "the table says so"
+    places = len(last.parameters) > 1
+    found = [
+        applied(last, value, place) if places else applied(last, value) for place, value in enumerate(values)
+    ]
+    match name:
+        case "filter":
+            return [value for value, holds in zip(values, found, strict=True) if holds is True]
+        case "exists":
+            return negation(conjunction(negation(_truth_of(one)) for one in found))
+        case "forall":
+            return conjunction(_truth_of(one) for one in found)
+    return found
+
+
+def _truth_of(value: object) -> bool | None:
+    assert value is None or isinstance(value, bool), "a condition"
+    return value
 
 
 def _aggregate(node: e.Aggregate, context: EvaluationContext) -> object:

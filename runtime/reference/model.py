@@ -65,13 +65,15 @@ class EvaluationContext:
     """What an expression is evaluated with.
 
     `current` is the place, from 0, of the Kleene element that `i` stands for; `properties` are `match_start`,
-    `match_end` and `confidence`; `matches` is the group that aggregates over matches range over.
+    `match_end` and `confidence`; `matches` is the group that aggregates over matches range over; `parameters`
+    are those of lambdas.
     """
 
     binding: Binding
     current: int | None = None
     properties: Mapping[str, object] = field(default_factory=dict)
     matches: Sequence[EvaluationContext] | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
 
 def bound_events(value: object) -> Iterator[ReferenceEvent]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -42,6 +42,7 @@ from neelc.runtime.values.order import equal, less
 from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, negative, quotient, remainder
 from neelc.runtime.values.types import BITS, EPOCH, DecimalOf, ValueType, cast, fit, single, to_integer
 from neelc.runtime.vector_columns import nullable_of_call
+from neelc.runtime.vector_functions import values_of_call
 
 
 @dataclass(frozen=True)
@@ -239,9 +240,9 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
         case Total(name):
             total = lookup(name)
             return total if isinstance(total, NullableArray) else arithmetic.NULL
-        case ApplyDeclared(name, operands, type, takes):
+        case ApplyDeclared(name, operands, takes=takes, returns=returns):
             columns = [evaluate(operand, lookup, events) for operand in operands]
-            return nullable_of_call(name, events.functions[name], takes, str(type).upper(), columns)
+            return nullable_of_call(name, events.functions[name], takes, returns, columns)
         case Apply(operation, operands, type):
             arguments = [evaluate(operand, lookup, events) for operand in operands]
             compute = OPERATIONS[operation].columns
@@ -261,11 +262,34 @@ def _one_by_one(value: Value, lookup: Lookup, events: KernelEvents) -> NullableA
     nothing = np.full(rows, -1)
     bound = {name: nothing if numbers is None else numbers for name, numbers in found.items()}
     first, like = distinct(list(bound.values())) if bound else (np.zeros(1, np.int64), np.zeros(1, np.int64))
-    compute = compiled(value, columns.index)
-    values = [_python_values(column, bound[column.variable][first], events) for column in columns]
-    results = [compute(row) for row in zip(*values, strict=True)] if columns else [compute(())]
+    given: dict[Value, Sequence[object]] = {
+        column: _python_values(column, bound[column.variable][first], events) for column in columns
+    }
+    results = _single_values(value, given, events, len(first))
     truths = np.array([result is True for result in results], bool)
     return NullableArray(truths[like], np.array([result is not None for result in results], bool)[like])
+
+
+def _single_values(
+    value: Value, given: Mapping[Value, Sequence[object]], events: KernelEvents, rows: int
+) -> Sequence[object]:
+    """A value for each of some rows, of what is given for them. Functions of users see all rows at once."""
+    known = dict(given)
+    for call in dict.fromkeys(_outermost_calls(value)):
+        operands = [_single_values(one, given, events, rows) for one in call.operands]
+        function = events.functions[call.operation]
+        known[call] = values_of_call(call.operation, function, call.takes, call.returns, operands)
+    names = list(known)
+    compute = compiled(value, names.index)
+    return [compute(row) for row in zip(*known.values(), strict=True)] if known else [compute(())] * rows
+
+
+def _outermost_calls(value: Value) -> Iterator[ApplyDeclared]:
+    if isinstance(value, ApplyDeclared):
+        yield value
+    elif isinstance(value, Apply):
+        for operand in value.operands:
+            yield from _outermost_calls(operand)
 
 
 def _python_values(column: ColumnValue, numbers: Numbers, events: KernelEvents) -> list[object]:
@@ -326,9 +350,9 @@ SingleValue = Callable[[Sequence[Any]], Any]
 """The values of the columns that an expression names, in their places -> its own value."""
 
 
-def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
-    """The value of an expression; `place` returns the position of a column's value. What is constant is
-    computed here: in the time zone in which the expression will be evaluated.
+def compiled(value: Value, place: Callable[[Any], int]) -> SingleValue:
+    """The value of an expression; `place` returns the position of a column's value, and of that of a function
+    of users. What is constant is computed here: in the time zone in which the expression will be evaluated.
 
     >>> rises = Apply(">", (ColumnValue("a", "x"), Apply("+", (ColumnValue("b", "y"), Constant(1)), "int")))
     >>> test = compiled(rises, lambda column: "xy".index(column.name))
@@ -338,7 +362,7 @@ def compiled(value: Value, place: Callable[[ColumnValue], int]) -> SingleValue:
     match value:
         case Constant(constant):
             return lambda values: constant
-        case ColumnValue():
+        case ColumnValue() | ApplyDeclared():
             return itemgetter(place(value))
         case Apply(name, operands, type):
             operation = OPERATIONS[name]

@@ -88,6 +88,20 @@ def median(values: Sequence[float]) -> float | None:
     return ordered[middle] if len(ordered) % 2 else 0.5 * ordered[middle - 1] + 0.5 * ordered[middle]
 
 
+def percentile(pairs: Sequence[Any]) -> float:
+    """Of values, each with the share that is below the result: what lies between two is weighed.
+
+    >>> percentile([{"value": value, "by": 0.25} for value in (1.0, 2.0, 3.0)])
+    1.5
+    """
+    ordered = sorted((pair[FIRST] for pair in pairs), key=cmp_to_key(order))
+    place = (len(ordered) - 1) * pairs[0][SECOND]
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    if order(low, high) == 0:
+        return float(low)
+    return float((math.ceil(place) - place) * low + (place - math.floor(place)) * high)
+
+
 def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence[int]], int | None]:
     return lambda values: reduce(combine, values) if values else None
 
@@ -155,6 +169,7 @@ PAIRED: dict[str, Callable[[Sequence[Any]], float | None]] = {
     "covar_samp": _of_pairs(
         lambda found: None if found.number == 1 else found.product / (found.number - 1.0)
     ),
+    "percentile": lambda pairs: percentile(pairs) if pairs else None,
     "regr_avgx": _of_pairs(lambda found: found.second),
     "regr_avgy": _of_pairs(lambda found: found.first),
     "regr_count": len,
@@ -177,3 +192,20 @@ STATISTICS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "skewness": skewness,
 }
 """Of values that are not NULL."""
+
+
+def _of_known(compute: Callable[[Sequence[Any]], Any]) -> Callable[[list[Any]], Any]:
+    return lambda values: compute([value for value in values if value is not None])
+
+
+def _truths(combine: Callable[[Iterable[bool]], bool]) -> Callable[[list[Any]], Any]:
+    return _of_known(lambda values: combine(values) if values else None)
+
+
+OF_LISTS: dict[str, Callable[[list[Any]], Any]] = {
+    **{name: _of_known(compute) for name, compute in STATISTICS.items()},
+    **dict.fromkeys(("bool_and", "every"), _truths(all)),
+    **dict.fromkeys(("any", "bool_or", "some"), _truths(any)),
+    "count_if": lambda values: sum(value is True for value in values),
+}
+"""Of the values of a list, NULLs among them: what kernels call where a condition must be judged at once."""

@@ -24,6 +24,22 @@ def test_run_prints_named_queries(neelc: Here) -> None:
     assert done == Done(2, "", "neelc: run --query down: no such query; queries: up\n")
 
 
+def test_run_at_a_time(neelc: Here) -> None:
+    text = SCRIPT.replace("b.price > a.price", "a.ts < unix_seconds(current_timestamp)")
+    neelc.write("script.neel", text)
+    up = (*RUN, "--query", "up")
+    assert neelc(*up).out == UP + "1  3  null\n"
+    assert neelc(*up, "--now", "1970-01-01 00:00:01").out == "a  b  price\n"
+    wrong = "neelc: --now noon: no time; for example '2024-05-01 12:00:00'\n"
+    assert neelc(*RUN, "--now", "noon") == Done(2, "", wrong)
+    asked = "neelc: compile: the script asks for the time of the run: give it with --now TIME\n"
+    assert neelc("compile", "script.neel") == Done(2, "", asked)
+    assert neelc("compile", "script.neel", "--now", "2024-05-01").status == 0
+    neelc.write("script.neel", SCRIPT)
+    unused = "neelc: --now: the script asks for no time; current_timestamp() does\n"
+    assert neelc(*RUN, "--now", "2024-05-01") == Done(2, "", unused)
+
+
 def test_run_formats(neelc: Here) -> None:
     neelc.write("script.neel", SCRIPT.replace("b.price > a.price", "a.price = 10"))
     run = (*RUN, "--query", "up", "--format")

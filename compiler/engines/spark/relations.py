@@ -25,6 +25,7 @@ from neelc.runtime.program import (
     declared_calls,
     registered_folds,
 )
+from neelc.runtime.values.statistics import OF_LISTS
 
 AnyProgram = (
     PatternProgram
@@ -342,7 +343,8 @@ def functions_of(program: AnyProgram) -> list[str]:
     if not isinstance(program, PatternProgram):
         return []
     declared = (call.operation for call in declared_calls(program.steps))
-    return [*(fold.function for fold in registered_folds(program.steps)), *declared]
+    folded = (fold.function for fold in registered_folds(program.steps))
+    return [*(name for name in folded if name not in OF_LISTS), *declared]
 
 
 def functions_on_stream(streamed: StreamedProgram) -> list[str]:

@@ -512,6 +512,14 @@ def _by(extreme: str, sign: str) -> Callable[[ListValues, DataType], str]:
     return text
 
 
+def _percentile(values: ListValues, _: DataType) -> str:
+    """Of pairs of a value and a share: the value at the place of that share, or between its neighbours."""
+    place = f"(array_size(s) - 1) * get(s, 0).{BY_ORDER}"
+    low, high = (f"get(s, CAST({end}({place}) AS INT)).{BY_VALUE}" for end in ("floor", "ceil"))
+    between = f"(ceil({place}) - {place}) * {low} + ({place} - floor({place})) * {high}"
+    return f"get(transform(array(array_sort({values.known})), s -> IF({low} = {high}, {low}, {between})), 0)"
+
+
 AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
     "any": _greatest,
     "any_value": _first,
@@ -536,6 +544,7 @@ AGGREGATES: dict[str, Callable[[ListValues, DataType], str]] = {
     "median": _median,
     "min": _least,
     "min_by": _by("array_min", ""),
+    "percentile": _percentile,
     "regr_count": _count,
     "skewness": _moment("sqrt(acc.n) * acc.m3 / sqrt(acc.m2 * acc.m2 * acc.m2)"),
     "some": _greatest,

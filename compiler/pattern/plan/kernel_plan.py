@@ -596,11 +596,12 @@ def plan_to_kernel(
         raise UnsupportedQuery(f"{what} in a partition {why}")
     columns = EventColumns(types_of_variables(plan))
     key_columns = tuple(key_column(key, columns) for key in keys)
-    kernel = plan_to_steps(plan, columns, all_here=plan.collapsed or query.partial is not None)
+    chosen = query.partial is not None or query.kept is not None
+    kernel = plan_to_steps(plan, columns, all_here=plan.collapsed or chosen)
     if plan.collapsed and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
         raise UnsupportedQuery(f"RETURN COLLAPSED with the condition `{conditions}`")
-    if (query.partial is not None or query.kept is not None) and kernel.residual:
+    if chosen and kernel.residual:
         conditions = " AND ".join(map(str, kernel.residual))
         clause = "WITH PARTIAL MATCHES" if query.kept is None else str(query.kept)
         raise UnsupportedQuery(f"{clause} with the condition `{conditions}`")

@@ -63,7 +63,8 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
-from neelc.scalar.type_of import is_zoned, type_of
+from neelc.runtime.values.statistics import OF_LISTS
+from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # Aggregates over lists that the kernel computes while it puts lists together.
 
@@ -96,11 +97,12 @@ def has_lists(expression: Expr) -> bool:
     return any(isinstance(node, ListElement | EveryElement | Aggregate) for node in nodes)
 
 
-def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
-    """The fold for an aggregate; raises `NotInKernel`."""
+def list_fold(node: Aggregate, columns: EventColumns, whole: bool = False) -> ListFold:
+    """The fold for an aggregate; raises `NotInKernel`. With `whole`, also one that needs the whole list."""
     ranged = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
-    is_known = node.function is not None or node.name in FOLDS
-    if not ranged or node.distinct or not is_known or node.type not in _types(node):
+    is_called = node.function is not None or (whole and node.name in OF_LISTS)
+    is_known = is_called or node.name in FOLDS
+    if not ranged or node.distinct or not is_known or node.type not in _types(is_called):
         raise NotInKernel(str(node))
     variable, running = _folded_list(node, ranged), ranged[0].upper is not None
     assert node.argument is not None
@@ -109,16 +111,14 @@ def list_fold(node: Aggregate, columns: EventColumns) -> ListFold:
         (name,) = named
         counted = variable if len(ranged) == 1 else listed_in(_iteration(name), variable)
         return ListFold(variable, Fold(str(node), node.name, counted), running)
-    if len(named) != 1 or (node.function is None and type_of(argument) not in NUMBERS):
+    if len(named) != 1 or (not is_called and type_of(argument) not in NUMBERS):
         raise NotInKernel(str(node))
     name = _iteration(next(iter(named)))
-    if node.function is not None and not _is_column(argument, name):
+    if is_called and not _is_column(argument, name):
         raise NotInKernel(str(node))
-    column, kind = columns.column(argument, name).name, _types(node)[node.type]
+    column, kind = columns.column(argument, name).name, _types(is_called)[node.type]
     of = listed_in(name, variable)
-    return ListFold(
-        variable, Fold(str(node), node.name, of, column, kind, node.function is not None), running
-    )
+    return ListFold(variable, Fold(str(node), node.name, of, column, kind, is_called), running)
 
 
 def _iteration(name: EventName) -> IterationName:
@@ -145,9 +145,9 @@ def _folded_list(node: Aggregate, ranged: tuple[EveryElement, ...]) -> ListName:
     return variable
 
 
-def _types(node: Aggregate) -> Mapping[DataType, str]:
-    """The types that an aggregate can have in the kernel. Only users' functions can return truth values."""
-    return NUMBERS if node.function is None else {**NUMBERS, BOOLEAN: "boolean"}
+def _types(is_called: bool) -> Mapping[DataType, str]:
+    """The types that an aggregate can have in the kernel. Only functions of lists can return truth values."""
+    return {**NUMBERS, BOOLEAN: "boolean"} if is_called else NUMBERS
 
 
 def _is_column(argument: Expr, name: IterationName) -> bool:
@@ -178,6 +178,7 @@ def _of_one_element(argument: Expr, ranged: tuple[EveryElement, ...]) -> tuple[E
     return changed, event_names(changed)
 
 
+COUNTS = ("count", "count_if", "regr_count")
 TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 _NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
 
@@ -194,6 +195,9 @@ class KernelValues:
     anchor: EventName | None = None
     """While a condition is translated: one of its variables that has an event for sure."""
 
+    whole: bool = False
+    """While a condition is translated: whether it may ask for functions of whole lists, which are slow."""
+
     all_here: bool = False
     """Whether no condition can be left for complete matches."""
 
@@ -206,11 +210,14 @@ class KernelValues:
     def judged_here(self, condition: e.Expr) -> Value:
         """A condition as operations: on whole columns, or else on single values; raises `NotInKernel`. For
         conditions that cannot be left for complete matches."""
+        outside, self.whole = self.whole, True
         try:
             return self.value(condition)
         except NotInKernel:
             if has_lists(condition) or any(map(_is_elsewhere, event_names(condition))) or is_zoned(condition):
                 raise
+        finally:
+            self.whole = outside
         return OneByOne(lowered(condition, self._single))
 
     def _single(self, node: Node) -> Value | None:
@@ -223,8 +230,12 @@ class KernelValues:
                 return ColumnValue(*self._named(event, node))
             case e.Attribute() | e.EventTime() | e.WholeEvent():
                 raise NotInKernel(str(node))
-            case e.Call(function=function, declared=declared) if function is not None or declared is not None:
+            case e.Lambda():
                 raise NotInKernel(str(node))
+            case e.Call(function=function) if function is not None:
+                raise NotInKernel(str(node))
+            case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):
+                return self._declared(declared, (lowered(one, self._single) for one in arguments))
         return None
 
     def _named(self, event: e.EventRef, expression: Expr) -> tuple[EventName, str]:
@@ -313,11 +324,11 @@ class KernelValues:
 
     def _fold(self, node: e.Aggregate) -> Value:
         """An aggregate over a list: numbers only."""
-        folded = list_fold(node, self.columns)
+        folded = list_fold(node, self.columns, self.whole)
         self.folds[folded.fold.name] = folded
         total = Total(folded.fold.name)
         # Of a list that is not there, nothing is counted.
-        return Apply("coalesce", (total, Constant(0))) if folded.fold.function == "count" else total
+        return Apply("coalesce", (total, Constant(0))) if folded.fold.function in COUNTS else total
 
     def _number(self, node: e.Expr) -> Value:
         kind = type_of(node)
@@ -333,7 +344,9 @@ class KernelValues:
             case e.Cast(operand, to) if to in NUMBERS and type_of(operand) in NUMBERS:
                 return Apply("cast", (self.value(operand),), NUMBERS[to])
             case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
-                return self._declared(function, arguments)
+                types = (*function.takes, function.returns)
+                if all(type in (*NUMBERS, BOOLEAN) for type in types):
+                    return self._declared(function, self._all(arguments))
             case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
                 return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
             case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
@@ -342,13 +355,13 @@ class KernelValues:
                 return Apply("case", (*self._all(parts), last), NUMBERS.get(kind, "boolean"))
         raise NotInKernel(str(node))
 
-    def _declared(self, function: e.DeclaredFunction, arguments: tuple[e.Expr, ...]) -> Value:
-        """A function of users over several events: of whole columns of numbers and truth values."""
-        types = (*function.takes, function.returns)
-        if function.python is None or not all(type in (*NUMBERS, BOOLEAN) for type in types):
+    def _declared(self, function: e.DeclaredFunction, operands: Iterable[Value]) -> Value:
+        """A function of users over several events: of whole columns of numbers and truth values; or of all
+        that is computed one by one, of any values."""
+        if function.python is None:
             raise NotInKernel(function.name)
-        kind = NUMBERS.get(function.returns, "boolean")
-        return ApplyDeclared(function.name, self._all(arguments), kind, tuple(map(str, function.takes)))
+        takes, returns = tuple(map(str, function.takes)), function.returns
+        return ApplyDeclared(function.name, tuple(operands), value_type(returns), takes, str(returns))
 
     def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
         return tuple(self.value(operand) for operand in operands)

@@ -129,10 +129,9 @@ def _step_of_match(step: PlanStep, values: KernelValues, residual: list[Expr]) -
             try:
                 return _translated(step, values.of_match)
             except NotInKernel:
-                if step.variable not in ranges(condition):
-                    raise
-                residual.append(condition)
-                return None
+                if step.variable in ranges(condition):
+                    residual.append(condition)
+                    return None
         case Follow():
             return _translated(step, lambda condition: _value_in_run(condition, values))
     return _step_of_check(step, values)

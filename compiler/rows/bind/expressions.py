@@ -8,14 +8,13 @@ from dataclasses import field, replace
 from neelc.catalog.streams import ColumnSource, unknown
 from neelc.findings import Findings, did_you_mean, variable_meant
 from neelc.ir import expressions as e
-from neelc.ir.expressions import BY_ORDER, BY_VALUE, ROW
+from neelc.ir.expressions import ROW
 from neelc.ir.names import bare, find, find_variable, meant, same, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Column, OutputColumn
-from neelc.ir.types import BIGINT, BOOLEAN, INT, STRING, VOID, Array, DataType, Map, Struct
+from neelc.ir.types import BIGINT, BOOLEAN, INT, VOID, Array, DataType, Map, Struct
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.values.statistics import PAIRED
-from neelc.scalar.functions import aggregated, fit, is_row_aggregate, paired, report_foreign
+from neelc.scalar.functions import aggregated, is_row_aggregate, paired, report_foreign
 from neelc.scalar.operators import Typed, literal_integer
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, ROW_AGGREGATE_SIGNATURES
 from neelc.scalar.typing import typed, typed_condition
@@ -190,6 +189,9 @@ class RowNames:
             case e.AllenRelation():
                 report_foreign(node, self.findings.report)
                 return unknown(node)
+            case e.Call(name) if name.lower() in e.LAMBDAS:
+                hint = "compute it in the query that MATCH_RECOGNIZE reads, as a column"
+                return self.wrong("lambdas are not supported in MATCH_RECOGNIZE", node, hint)
             case e.Call(name, arguments) if name.lower() == "match_number":
                 return e.MatchNumber() if not arguments else self.misused(node)
             case e.Call(name) if name.lower() == "classifier":
@@ -353,7 +355,9 @@ class RowNames:
         conditions = () if condition is None else (condition,)
         if name == "count" and len(node.arguments) <= 1 and all(map(_is_star, node.arguments)):
             return self._number_of_rows(node, final, conditions)
-        if node.distinct and (name in ROW_AGGREGATE_SIGNATURES or name in PAIRED):
+        if node.distinct and (
+            name in ROW_AGGREGATE_SIGNATURES or len(AGGREGATE_SIGNATURES[name].required) > 1
+        ):
             return self.without_distinct(node, "takes the value of one row")
         signature = AGGREGATE_SIGNATURES.get(name) or ROW_AGGREGATE_SIGNATURES[name]
         if not signature.accepts(len(node.arguments)):
@@ -393,22 +397,12 @@ class RowNames:
         self, node: e.Call, arguments: tuple[Typed, ...], tests: list[e.Expr], variables: tuple[str, ...],
         final: bool,
     ) -> e.Expr:  # fmt: skip
-        """max_by and min_by: an aggregate of one argument, a value and what it is chosen by. Rows where the
-        latter is NULL are not chosen."""
+        """An aggregate of two arguments."""
         name = node.name.lower()
-        if name in PAIRED:
-            pairs, kind = paired(name, arguments, node, self.findings.report)
-            if not isinstance(pairs, e.Aggregate) or pairs.argument is None:
-                return unknown(node)
-            return e.OverRows(kind, name, self._if(tests, pairs.argument), variables, final, span=node.span)
-        fitted = fit(ROW_AGGREGATE_SIGNATURES[name], arguments, node.span, self.findings.report)
-        if fitted is None:
+        pairs, kind = paired(name, arguments, node, self.findings.report)
+        if not isinstance(pairs, e.Aggregate) or pairs.argument is None:
             return unknown(node)
-        (value, by), bound = fitted
-        fields = (e.Literal(BY_VALUE, STRING), value, e.Literal(BY_ORDER, STRING), by)
-        pair = typed(e.Call("named_struct", fields), self.findings.report)[0]
-        argument = self._if([*tests, e.IsNull(by, negated=True)], pair)
-        return e.OverRows(bound["any"], name, argument, variables, final, span=node.span)
+        return e.OverRows(kind, name, self._if(tests, pairs.argument), variables, final, span=node.span)
 
     def _if(self, tests: Sequence[e.Expr], value: e.Expr) -> e.Expr:
         """A value, or NULL unless all of the tests hold."""

@@ -33,6 +33,7 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, number, real, text
 from neelc.scalar.duckdb.evaluated import declared_call, evaluated
@@ -70,7 +71,7 @@ from neelc.scalar.duckdb.times import (
 from neelc.scalar.functions import called
 from neelc.scalar.rewritten import REWRITTEN
 from neelc.scalar.signatures import SCALAR_SIGNATURES
-from neelc.scalar.type_of import INTERVALS, extract_field, extract_type
+from neelc.scalar.type_of import INTERVALS, extract_field, extract_type, value_type
 
 SpellCall = Callable[[Pieces, NameScope], DuckText]
 
@@ -108,6 +109,8 @@ def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Du
     if not isinstance(found, Call):
         raise UnspelledOperation(f"the function {name}")
     arguments = as_typed(pieces, found.arguments, scope)
+    if name in HASHES:
+        return hashed(name, arguments, type, scope)
     native = NATIVE.get(name)
     spelled = None if native is None else native(arguments, type, scope)
     if spelled is None:
@@ -115,6 +118,11 @@ def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Du
     lowered = arguments[0].text if name in ("lower", "lcase") else ""
     trimmed = arguments[0].text if name == "trim" and len(arguments) == 1 else ""
     return DuckText(spelled, type, lowered=lowered, trimmed=trimmed)
+
+
+def hashed(name: str, pieces: Pieces, type: DataType, scope: NameScope) -> DuckText:
+    """hash and xxhash64 with Spark's values, which depend on the types."""
+    return evaluated(name, pieces, type, scope, *(value_type(one.type) for one in pieces))
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:
@@ -448,7 +456,9 @@ def _nullif(pieces: Pieces, scope: NameScope) -> DuckText:
 
 
 def _hash(pieces: Pieces, scope: NameScope) -> DuckText:
-    """Only whether values are equal counts, and that a hash has 64 bits."""
+    """Where a plan hashes, only whether values are equal counts, and that a hash has 64 bits."""
+    if scope.strict:
+        return hashed("xxhash64", pieces, BIGINT, scope)
     whole = f"hash({', '.join(piece.text for piece in pieces)})"
     return DuckText(f"CAST(CAST({whole} AS HUGEINT) - 9223372036854775808 AS BIGINT)", BIGINT)
 

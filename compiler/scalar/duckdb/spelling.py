@@ -48,7 +48,7 @@ from neelc.scalar.duckdb.aggregates import AGGREGATES, OF_WINDOWS
 from neelc.scalar.duckdb.casts import cast_to, number, real, truth
 from neelc.scalar.duckdb.casts import text as text_constant
 from neelc.scalar.duckdb.evaluated import evaluated
-from neelc.scalar.duckdb.functions import extracted, spelled_call
+from neelc.scalar.duckdb.functions import extracted, hashed, spelled_call
 from neelc.scalar.duckdb.operators import (
     arithmetic,
     common_pieces,
@@ -807,6 +807,14 @@ def _aggregate(arguments: list[Node], scope: NameScope) -> DuckText:
     return DuckText(f"CASE WHEN {values.text} IS NOT NULL THEN {text} END", end.type)
 
 
+def _coalesce(arguments: list[Node], scope: NameScope) -> DuckText:
+    """Of one call of xxhash64, it says that this is a query's own: see `scalar/spark/functions.py`."""
+    first = arguments[0] if len(arguments) == 1 else None
+    if isinstance(first, exp.Anonymous) and first.name.lower() == "xxhash64":
+        return hashed("xxhash64", _all(list(first.expressions), scope), BIGINT, scope)
+    return spelled_call("coalesce", _all(arguments, scope), scope)
+
+
 def _arrays_zip(arguments: list[Node], scope: NameScope) -> DuckText:
     """Structs of the elements of each place; their fields have the names of columns, or are counted."""
     lists = [spell(one, scope) for one in arguments]
@@ -940,6 +948,7 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     "aggregate": _aggregate,
     "reduce": _aggregate,
     "arrays_zip": _arrays_zip,
+    "coalesce": _coalesce,
     "count": _count,
     "exists": _some,
     "filter": _filter,

@@ -43,7 +43,16 @@ from neelc.scalar import decimals
 from neelc.scalar.functions import parts_of_pair
 from neelc.scalar.intervals import interval_value
 from neelc.scalar.spark import trees as syntax
-from neelc.scalar.spark.functions import arithmetic, function, least, like, negative, unary
+from neelc.scalar.spark.functions import (
+    arithmetic,
+    function,
+    lambda_function,
+    lambda_name,
+    least,
+    like,
+    negative,
+    unary,
+)
 from neelc.scalar.spark.trees import (
     INTEGERS,
     MICROSECOND,
@@ -340,6 +349,10 @@ class _Writer:
             case e.Binary(op, left, right):
                 one, other = map(self.operand, implied((left, right), op))
                 return arithmetic(op, one, other, type_of(node))
+            case e.LambdaParameter(name):
+                return raw(lambda_name(name))
+            case e.Lambda(names, body):
+                return lambda_function(names, self.sql(body))
             case e.Cast(operand, target, implicit=implicit):
                 return cast(self.operand(operand), target, implicit)
             case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):

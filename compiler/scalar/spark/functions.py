@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -419,6 +419,19 @@ def _difference(left: TypedSql, right: TypedSql) -> Sql:
 Arguments = tuple[TypedSql, ...]
 
 
+def lambda_name(name: str) -> str:
+    """How a lambda's parameter is called: not like a column.
+
+    >>> lambda_name("x"), lambda_name("unit price")
+    ('neelc_x', 'neelc_756e6974207072696365')
+    """
+    return f"neelc_{name if re.fullmatch('[A-Za-z0-9_]+', name) else name.encode().hex()}"
+
+
+def lambda_function(names: Sequence[str], body: Sql) -> Sql:
+    return exp.Lambda(this=body, expressions=[raw(lambda_name(name)) for name in names])
+
+
 def function(name: str, arguments: Arguments, type: DataType) -> Sql:
     """The text of a call."""
     if name in SPECIAL:
@@ -637,6 +650,13 @@ def _to_binary(_: str, arguments: Arguments, type: DataType) -> Sql:
 
 
 Special = Callable[[str, Arguments, DataType], Sql]
+
+
+def _own_hash(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """Plans hash, too, and DuckDB may do that in its own way: what a query asks for stands in `coalesce`."""
+    return call("coalesce", plain(name, arguments, type))
+
+
 SPECIAL: dict[str, Special] = {
     "abs": _absolute,
     "array_insert": _array_insert,
@@ -680,4 +700,5 @@ SPECIAL: dict[str, Special] = {
     "unbase64": _attempted,
     "url_decode": lambda _, arguments, type: plain("try_url_decode", arguments, type),
     **TIMES,
+    "xxhash64": _own_hash,
 }

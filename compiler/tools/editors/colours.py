@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 
 from neelc.ir import patterns
+from neelc.ir.expressions import LAMBDAS
 from neelc.ir.names import RESERVED
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import SIMPLE_TYPES, SYNONYMS, TIME_UNITS
@@ -41,7 +42,9 @@ SOFT = tuple(
 UNITS = tuple(form for unit in TIME_UNITS for form in (unit + "S", unit))
 NESTED_TYPES = ("ARRAY", "DECIMAL", "MAP", "STRUCT")
 TYPES = tuple(name for name in (*SIMPLE_TYPES, *SYNONYMS, *NESTED_TYPES) if " " not in name)
-FUNCTIONS = tuple(sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *ROW_AGGREGATE_SIGNATURES, *ROW_FORMS}))
+FUNCTIONS = tuple(
+    sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *ROW_AGGREGATE_SIGNATURES, *LAMBDAS, *ROW_FORMS})
+)
 
 NAME = r"(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)"
 """A name, as a regular expression."""

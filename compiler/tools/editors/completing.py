@@ -8,6 +8,7 @@ from itertools import pairwise
 from neelc.algebra.bind.select import query_columns
 from neelc.findings import Findings
 from neelc.ir.allen import ALLEN
+from neelc.ir.expressions import LAMBDAS
 from neelc.ir.names import find, written
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event
@@ -89,7 +90,9 @@ def values(spot: DocumentCursor, before: list[Lexeme]) -> Iterator[CompletionOff
         )
     yield from (CompletionOffer(name, "function", "registered") for name in spot.document.outside.aggregates)
     of_rows = () if is_pattern else (*FORMS, *ROW_AGGREGATE_SIGNATURES)
-    for name in sorted({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *of_rows}):
+    for name in sorted(
+        {*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(LAMBDAS if is_pattern else ()), *of_rows}
+    ):
         yield CompletionOffer(name, "function", "", of_function(name) or "")
 
 

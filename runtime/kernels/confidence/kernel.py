@@ -8,7 +8,7 @@ row. A row stays as long as a match that is not final may need it, which may be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -23,9 +23,16 @@ from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers
 from neelc.runtime.kernels.frontier import EventLists, Frontier, root
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import Piece, columns_of, event_of
-from neelc.runtime.kernels.pattern_kernel import SearchRows, SectionSearch, context_of, events_of
+from neelc.runtime.kernels.pattern_kernel import (
+    SearchRows,
+    SectionSearch,
+    context_of,
+    events_of,
+    functions_called,
+)
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, firsts, groups
+from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import SectionProgress, sections
 from neelc.runtime.program import (
     CHUNK,
@@ -35,6 +42,7 @@ from neelc.runtime.program import (
     PatternProgram,
     WeighTimes,
 )
+from neelc.runtime.user_functions import Function
 from neelc.runtime.values.operations import check
 from neelc.runtime.worker import (
     MOST_MATCHES,
@@ -110,11 +118,19 @@ def relaxed(events: KernelEvents) -> tuple[KernelEvents, Numbers]:
         roles={role: np.sort(place[numbers]) for role, numbers in events.roles.items()},
         columns={name: ordered(column) for name, column in events.columns.items()},
         shapes=None if events.shapes is None else events.shapes.take(order),
+        calls={name: call.ordered(order) for name, call in events.calls.items()},
+        values=None if events.values is None else partial(_values_of, events.values, order),
     )
     if events.first is None:
         return changed, order
     first, beyond = relaxed_places(changed)
     return replace(changed, first=first, beyond=beyond), order
+
+
+def _values_of(
+    values: Callable[[str, Numbers], Sequence[object]], order: Numbers, name: str, numbers: Numbers
+) -> Sequence[object]:
+    return values(name, order[numbers])
 
 
 def relaxed_places(events: KernelEvents) -> tuple[Numbers, Numbers]:
@@ -140,18 +156,28 @@ COLUMN = "confidence"
 
 
 def imprecise(
-    program: ImpreciseProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
+    program: ImpreciseProgram,
+    rows_at_once: int = ROWS_AT_ONCE,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
 ) -> BatchFunction:
-    """The function that finds the matches of one partition, with their confidence."""
-    begin, limits = partial(_begin, program), WorkerLimits(rows_at_once, most_matches)
+    """The function that finds the matches of one partition, with their confidence. `aggregates` are the
+    functions of users that conditions call."""
+    functions, limits = functions_called([program], aggregates), WorkerLimits(rows_at_once, most_matches)
+    begin = partial(_begin, program, functions)
     function = WorkerKernel(begin, SectionProgress, limits, context_of(program)).function()
     if not program.shapes:
         return function
     return lambda batches: function(map(with_shapes, batches))
 
 
-def _begin(program: ImpreciseProgram, state: WorkerState[SectionProgress], is_last: bool) -> ImpreciseSearch:
-    return ImpreciseSearch(program, *_cut(program, state, is_last))
+def _begin(
+    program: ImpreciseProgram,
+    functions: Mapping[str, Function],
+    state: WorkerState[SectionProgress],
+    is_last: bool,
+) -> ImpreciseSearch:
+    return ImpreciseSearch(program, *_cut(program, state, is_last), functions)
 
 
 def _cut(
@@ -202,15 +228,17 @@ WeighedPiece = tuple[Piece, Chances]
 """Matches, and the confidence of each."""
 
 
+@dataclass(eq=False)
 class ImpreciseSearch(SectionSearch[SectionProgress, WeighedPiece]):
     """A search for matches with their confidence."""
 
     program: ImpreciseProgram
+    functions: Mapping[str, Function]
 
     @cached_property
     def events(self) -> KernelEvents:
         assert self.rows is not None, "there are rows to search"
-        return _events(self.program, self.rows)
+        return _events(self.program, self.rows, self.functions)
 
     def matches(self) -> Iterator[WeighedPiece]:
         return iter(()) if self.rows is None else weighed_matches(self.program, self.events)
@@ -231,8 +259,8 @@ class ImpreciseSearch(SectionSearch[SectionProgress, WeighedPiece]):
         return {"key": self.rows.key_text(self.program, segment)}
 
 
-def _events(program: ImpreciseProgram, rows: SearchRows) -> KernelEvents:
-    events = events_of(program, rows)
+def _events(program: ImpreciseProgram, rows: SearchRows, functions: Mapping[str, Function]) -> KernelEvents:
+    events = events_of(program, rows, functions)
     if program.shapes:
         events = replace(events, shapes=time_shapes(rows.columns))
     if not program.is_cut:

@@ -12,7 +12,8 @@ An event is kept until a window after its latest time: imprecise ones are kept f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +23,12 @@ from neelc.runtime.failures import too_many_matches
 from neelc.runtime.kernels.confidence.kernel import weighed_matches, with_confidence
 from neelc.runtime.kernels.gathering import count_of, gather, output_schema
 from neelc.runtime.kernels.matching import taken_matches
-from neelc.runtime.kernels.pattern_kernel import events_of
+from neelc.runtime.kernels.pattern_kernel import events_of, functions_called
 from neelc.runtime.kernels.pattern_stream import EventStream, KnownEvents, are_old, passed_times
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import ImpreciseProgram, StreamedImprecise
 from neelc.runtime.streaming import WatermarkMove
+from neelc.runtime.user_functions import Function
 from neelc.runtime.worker import MOST_MATCHES
 
 
@@ -36,6 +38,7 @@ class ImpreciseStream(EventStream):
 
     streamed: StreamedImprecise
     most_matches: int = MOST_MATCHES
+    functions: Mapping[str, Function] = field(default_factory=dict)
 
     @property
     def program(self) -> ImpreciseProgram:
@@ -57,7 +60,8 @@ class ImpreciseStream(EventStream):
             return
         rows = known.to_search(low, high)
         schema, total = output_schema(self.program, known.columns.schema), 0
-        for piece, confidence in weighed_matches(self.program, events_of(self.program, rows)):
+        events = events_of(self.program, rows, self.functions)
+        for piece, confidence in weighed_matches(self.program, events):
             chosen = (
                 np.flatnonzero(~are_old(piece, known))
                 if self.streamed.is_immediate
@@ -85,6 +89,10 @@ class ImpreciseStream(EventStream):
         return np.asarray(latest >= first[of_key])
 
 
-def imprecise_stream(streamed: StreamedImprecise, most_matches: int = MOST_MATCHES) -> ImpreciseStream:
-    """The kernel of a program."""
-    return ImpreciseStream(streamed, most_matches)
+def imprecise_stream(
+    streamed: StreamedImprecise,
+    most_matches: int = MOST_MATCHES,
+    aggregates: Mapping[str, Function] | None = None,
+) -> ImpreciseStream:
+    """The kernel of a program. `aggregates` are the functions of users that conditions call."""
+    return ImpreciseStream(streamed, most_matches, functions_called([streamed.program], aggregates))

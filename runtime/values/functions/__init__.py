@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from neelc.runtime.values.functions.arrays import ARRAYS, ARRAYS_AND_NULLS, value_of
 from neelc.runtime.values.functions.encodings import ENCODINGS
+from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.functions.json import JSON
 from neelc.runtime.values.functions.numbers import NUMBERS
 from neelc.runtime.values.functions.regular_expressions import is_like, regular_expression
@@ -46,6 +47,7 @@ def _is_nan(value: object) -> bool:
 # These see NULLs.
 ABOUT_NULL: dict[str, Function] = {
     **ARRAYS_AND_NULLS,
+    **HASHES,
     "coalesce": _first_not_null,
     "concat_ws": concat_ws,
     "elt": elt,

@@ -16,7 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.engines.reference import Tables
-from neelc.ir.expressions import Aggregate, Attribute, Call, EventTime, Expr, Function, Literal, Variable
+from neelc.ir.expressions import (
+    Aggregate,
+    Attribute,
+    Call,
+    EventTime,
+    Expr,
+    Literal,
+    Variable,
+    VectorFunction,
+)
 from neelc.ir.node import Node, walk
 from neelc.ir.program import Column, Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
@@ -130,7 +139,7 @@ class PatternCase:
     def _kernel(self, planned: KernelPlan) -> StreamKernel:
         functions = functions_of(self.query)
         if isinstance(self.plan.streamed, StreamedImprecise):
-            return ImpreciseStream(streamed_imprecise(planned))
+            return ImpreciseStream(streamed_imprecise(planned), functions=functions)
         if isinstance(self.plan.streamed, StreamedGroups):
             return GroupedStream(streamed_groups(planned), functions=functions)
         return PatternStream(streamed_pattern(planned), functions=functions)
@@ -396,9 +405,13 @@ def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
     return [binding for binding in bindings if all(holds(one, binding) for one in left)]
 
 
-def functions_of(query: Match) -> dict[str, Function]:
+def functions_of(query: Match) -> dict[str, VectorFunction]:
     """The functions of users that a query calls."""
     nodes = [*walk(query.pattern), *(node for output in query.outputs for node in walk(output.expression))]
-    aggregates = {node.name: node.function for node in nodes if isinstance(node, Aggregate) and node.function}
-    calls = (node.declared for node in nodes if isinstance(node, Call) and node.declared is not None)
-    return aggregates | {one.name: one.python for one in calls if one.python is not None}
+    functions: dict[str, VectorFunction] = {}
+    for node in nodes:
+        if isinstance(node, Aggregate) and node.function is not None:
+            functions[node.name] = node.function
+        if isinstance(node, Call) and node.declared is not None and node.declared.python is not None:
+            functions[node.declared.name] = node.declared.python
+    return functions
