@@ -204,7 +204,7 @@ class LocalFrame:
 
         rows = list(self.with_json().limit(most + 1).rows())
         with in_zone(self.run.engine.zone):
-            text = as_table(Result(self.typed_columns, rows[:most]), is_ordered=True)
+            text = as_table(Result(self.typed_columns, rows[:most], is_ordered=True))
         return text.rstrip("\n") + ("\n..." if len(rows) > most else "")
 
     def __repr__(self) -> str:
