@@ -323,6 +323,10 @@ def failing_locally(run: LocalRun) -> Iterator[None]:
         raise failure from error
 
 
+_FAILED_CALL = re.compile(rf"executing the UDF: {AggregateFailure.__name__}: (.*)", re.DOTALL)
+"""How DuckDB tells of a function of users, which it calls."""
+
+
 def local_failure(error: Exception) -> NeelRunError | None:
     """What failed, in a few words; None if that is neither DuckDB's fault nor a kernel's."""
     import duckdb
@@ -335,6 +339,8 @@ def local_failure(error: Exception) -> NeelRunError | None:
         return NeelRunError(f"too little memory: {_first_line(text)}", "NEEL5101")
     if isinstance(error, AggregateFailure):
         return NeelRunError(text, "NEEL5008")
+    if failed_call := _FAILED_CALL.search(text):
+        return NeelRunError(failed_call[1].strip(), "NEEL5008")
     if is_failed_run(error):
         return NeelRunError(_first_line(text), "NEEL5101")
     return None
