@@ -43,7 +43,7 @@ from neelc.pattern.bind.kept import bind_kept
 from neelc.pattern.bind.levels import check_levels, with_derived_attributes
 from neelc.pattern.bind.ordering import bind_order
 from neelc.pattern.bind.outputs import Outputs, bind_outputs
-from neelc.pattern.bind.partial import check_partial, partial_matches
+from neelc.pattern.bind.partial import check_partial, own_columns, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
 from neelc.pattern.bind.windows import bind_confidence, bind_end, bind_window, check_collapsed, check_strategy
 
@@ -261,7 +261,8 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     wide = strategy == SelectionStrategy.ANY_MATCH and _has_closure(pattern) and not is_collapsed
     outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
-    order = bind_order(query, outputs.columns, findings)
+    own = own_columns(sources.clock.type) if query.partial and sources.clock else ()
+    order = bind_order(query, (*outputs.columns, *own), findings)
     _check_clauses(query, outputs, sources, is_imprecise, findings)
     apart = partition or tuple(dict.fromkeys(_same_attributes(bound.where)))
     kept = bind_kept(query, place, apart, sources.own_clock, is_imprecise)
@@ -375,7 +376,8 @@ def _check_following(
     if not speaks_of_following(query):
         check_strategy(query.strategy or SelectionStrategy.ANY_MATCH, pattern, findings)
         return
-    check_following(pattern, findings)
+    strategy = query.strategy or SelectionStrategy.ANY_MATCH
+    check_following(pattern, strategy, query.among, findings)
     divided = partition or any(_same_attributes(pattern.where))
     if query.strategy == SelectionStrategy.STRICT and divided:
         message = "STRICT CONTIGUITY ignores the partition, but NEXT, STRICT and EACH look within it"
