@@ -309,10 +309,7 @@ def _check_collapsed(query: PatternQuery, scopes: Scopes, findings: Findings) ->
 def _check_clauses(
     query: PatternQuery, outputs: Outputs, sources: QuerySources, is_imprecise: bool, findings: Findings
 ) -> None:
-    """Report what partial matches, kept ones, and the end of the data, are not defined for."""
-    if query.kept is not None and any(one.stream and one.stream.then_by for one in sources.entries):
-        message = "which matches are kept is not supported yet for streams with THEN BY"
-        findings.report("NEEL3033", message, findings.at(query), "leave out THEN BY, or the clause")
+    """Report what partial matches, and the end of the data, are not defined for."""
     if query.partial:
         check_partial(query, outputs, is_imprecise, findings)
     if not query.complete or not (is_imprecise or query.partial):

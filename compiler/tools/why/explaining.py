@@ -96,12 +96,12 @@ class StartExplainer:
             return
         if any(begins(binding, start) for binding in kept):
             return
-        before = [binding for binding in kept if start_of(binding) <= start.start]
+        before = [binding for binding in kept if start_of(binding) <= start.first]
         text = f"found, but not kept: {self.match.kept}"
         if before:
             events = list(bound_events(max(before, key=start_of)))
-            first = min(events, key=lambda event: event.start)
-            last = max(events, key=lambda event: event.end)
+            first = min(events, key=lambda event: event.first)
+            last = max(events, key=lambda event: event.last)
             text += f"; the last match kept before it is from {time_of(first)} to {time_of(last)}"
         yield text
 
