@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from neelc.errors import write
+from neelc.findings import did_you_mean
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
@@ -406,6 +408,7 @@ def _sequential(context: Any) -> r.MatchSequential:
         if len(several) > 1:
             given_twice(several[1])
     symbols = tuple(d.name for d in shared.definitions)
+    _refuse_skip(clause.rowPattern())
     return r.MatchSequential(
         _pattern(clause.rowPattern(), symbols),
         shared.definitions,
@@ -416,6 +419,16 @@ def _sequential(context: Any) -> r.MatchSequential:
         tuple(_further_stream(one) for one in further[0].furtherStream()) if further else (),
         span=span_of(context),
     )
+
+
+def _refuse_skip(pattern: Any) -> None:
+    """AFTER MATCH SKIP behind the pattern, whose words would be symbols."""
+    terms = pattern.rowSequence()[-1].rowTerm()
+    for one, following in pairwise(terms):
+        if (one.getText().upper(), following.getText().upper()) == ("AFTER", "MATCH"):
+            message = "MATCH_RECOGNIZE_SEQUENTIAL has no AFTER MATCH SKIP: every match is reported"
+            hint = "MATCH_RECOGNIZE has it, with its pattern in parentheses: PATTERN (a b)"
+            fail("NEEL3031", message, one, hint)
 
 
 def _further_stream(context: Any) -> FromStream:
@@ -606,6 +619,9 @@ def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern
 def _symbols_of(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowVariable]:
     name = context.getText()
     names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
+    if symbols and len(names) > 1 and not {variable(one) for one in names} & set(map(variable, symbols)):
+        message = f"`{name}` is no symbol: DEFINE has neither it nor one of its letters"
+        fail("NEEL3031", message, context, did_you_mean(name, symbols, "symbols"))
     return [r.RowVariable(n, span=span_of(context)) for n in names]
 
 
