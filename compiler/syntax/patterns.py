@@ -22,7 +22,7 @@ from neelc.ir.script import FromStream, Matcher
 from neelc.source import Span
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
-from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
+from neelc.syntax.mistakes import FOLLOWINGS, fail, given_twice, identifier, span_of
 
 # MQOS says of a SEQ that it has negative parts.
 _OPERATORS = {**p.OPERATORS, "SEQ_NEG": p.Seq}
@@ -93,9 +93,9 @@ def _plain(context: Any) -> p.Pattern:
         if context.closureClause():
             clause = context.closureClause(0)
             word = clause.getChild(0).getText().upper()
-            fail(
-                "NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, "repeat it: B+ b[]"
-            )
+            inside = f"write it inside of the parentheses, right behind the list: B+ b[] {_text_of(clause)}"
+            hint = inside if isinstance(once, p.Repeat) else "repeat it: B+ b[]"
+            fail("NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, hint)
         if is_list:
             once_or_more = write(f"{name}", ", or repeat the type: +, * or {n,m}")
             fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, once_or_more)
@@ -215,6 +215,12 @@ def window(context: Any) -> p.Window:
 
 
 # Parse tree to the MATCH_RECOGNIZE clauses: SQL:2016's, and JEPC's sequential and temporal ones.
+
+
+def _text_of(context: Any) -> str:
+    """A node of the parse tree as it is written."""
+    return str(context.start.getInputStream().getText(context.start.start, context.stop.stop))
+
 
 # JEPC writes symbols without spaces between them.
 
@@ -446,8 +452,7 @@ _FOLLOWING = {
 def _following(context: Any) -> r.Following:
     words = " ".join(child.getText().upper() for child in list(context.getChildren())[:3])
     if words not in _FOLLOWING:
-        hint = "one of: DIRECTLY FOLLOWED BY; EVENTUALLY FOLLOWED BY; FOLLOWED BY WITHIN 5 SECONDS"
-        fail("NEEL1001", f"symbols cannot follow each other `{words}`", context, hint)
+        fail("NEEL1001", f"symbols cannot follow each other `{words}`", context, FOLLOWINGS)
     within = window(context.window()) if context.window() else None
     return replace(_FOLLOWING[words], within=within, span=span_of(context))
 
