@@ -402,10 +402,30 @@ class Surely:
             is_end = scope.otherwise == END
             past = self._end(piece, count) <= watermark if is_end else self._is_past(piece, count, watermark)
             closed = np.where(present, closed, past)
+        if scope.next_after:
+            last = np.full(count, -1, dtype=np.int64)
+            for row, event in _events({name: piece[name] for name in scope.next_after}):
+                _fold(np.maximum, last, row, event)
+            closed |= (last >= 0) & (self._next_start[last] <= watermark)
         if scope.taken is not None:
             _, taken = self._least({scope.taken: piece[scope.taken]}, count)
             closed |= ~taken
         return closed
+
+    @cached_property
+    def _next_start(self) -> Ints:
+        """When the next event of its key starts that is later than an event."""
+        start = self.known.columns.start
+        found = np.full(len(start) + 1, LAST_TIME, dtype=np.int64)
+        of_key = numbers(self.known.heads, len(start))
+        begins = np.flatnonzero((np.diff(of_key) != 0) | (np.diff(start) != 0)) + 1
+        following = np.append(begins, len(start))[
+            np.searchsorted(begins, np.arange(len(start)), side="right")
+        ]
+        there = following < len(start)
+        there[there] = of_key[following[there]] == of_key[there]
+        found[:-1][there] = start[following[there]]
+        return found
 
     def _is_past(self, piece: Piece, count: int, watermark: int) -> Bools:
         """Whether a window from the start of each match on has passed."""

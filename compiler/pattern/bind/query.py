@@ -28,7 +28,7 @@ from neelc.ir.patterns import (
     inner_parts,
     targets,
 )
-from neelc.ir.program import Clock, Match
+from neelc.ir.program import Clock, Match, OutputColumn
 from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
@@ -261,8 +261,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     wide = strategy == SelectionStrategy.ANY_MATCH and _has_closure(pattern) and not is_collapsed
     outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
-    own = own_columns(sources.clock.type) if query.partial and sources.clock else ()
-    order = bind_order(query, (*outputs.columns, *own), findings)
+    order = bind_order(query, _all_columns(query, outputs, sources), findings)
     _check_clauses(query, outputs, sources, is_imprecise, findings)
     apart = partition or tuple(dict.fromkeys(_same_attributes(bound.where)))
     kept = bind_kept(query, place, apart, sources.own_clock, is_imprecise)
@@ -295,6 +294,12 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     check_levels(match, findings)
     match = with_negations(match, query.among) if has_words else match
     return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
+
+
+def _all_columns(query: PatternQuery, outputs: Outputs, sources: QuerySources) -> tuple[OutputColumn, ...]:
+    """The columns of the result, those of partial matches included."""
+    own = own_columns(sources.clock.type) if query.partial and sources.clock else ()
+    return (*outputs.columns, *own)
 
 
 def _check_collapsed(query: PatternQuery, scopes: Scopes, findings: Findings) -> bool:
