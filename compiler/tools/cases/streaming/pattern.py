@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.engines.reference import Tables
-from neelc.ir.expressions import Aggregate, Attribute, EventTime, Expr, Function, Literal, Variable
+from neelc.ir.expressions import Aggregate, Attribute, Call, EventTime, Expr, Literal, Variable
 from neelc.ir.node import Node, walk
 from neelc.ir.program import Column, Match
 from neelc.ir.types import BIGINT, DOUBLE, INT, LENGTHS, STRING, DataType
@@ -396,7 +396,11 @@ def complete(planned: KernelPlan, bindings: Sequence[Binding]) -> list[Binding]:
     return [binding for binding in bindings if all(holds(one, binding) for one in left)]
 
 
-def functions_of(query: Match) -> dict[str, Function]:
-    """The functions of users that a query calls."""
+def functions_of(query: Match) -> dict[str, Any]:
+    """The functions of users that a query calls: of lists of values, and of whole columns."""
     nodes = [*walk(query.pattern), *(node for output in query.outputs for node in walk(output.expression))]
-    return {node.name: node.function for node in nodes if isinstance(node, Aggregate) and node.function}
+    found: dict[str, Any] = {
+        node.name: node.function for node in nodes if isinstance(node, Aggregate) and node.function
+    }
+    declared = (node.declared for node in nodes if isinstance(node, Call) and node.declared is not None)
+    return found | {one.name: one.python for one in declared if one.python is not None}
