@@ -27,6 +27,10 @@ class Findings:
         self.diagnostics: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
 
+    def has(self, code: str, span: Span | None) -> bool:
+        """Whether something of this kind has been reported at a place."""
+        return any(one.code == code and one.span == span for one in self.diagnostics)
+
     def report(self, code: str, message: str, span: Span | None, hint: Hint | str | None = None) -> None:
         """Take down one problem; the same problem at the same place counts once."""
         found = diagnostic(code, message, span or Span(0, 0), hint)

@@ -1078,11 +1078,13 @@ class ImpreciseProgram(PatternProgram):
 class ScopeEnd:
     """Where the scope of a negation ends: the instant before the first of the `events` starts that the match
     has; if it has none of them, at its end or with its window, if one of these is `otherwise`. The negation
-    concerns only matches that have an event of the name `taken`, if that is given: those of its branch."""
+    concerns only matches that have an event of the name `taken`, if that is given: those of its branch. It
+    may be decided earlier: by the first event of the key that starts after the last one in `next_after`."""
 
     events: tuple[EventName, ...] = ()
     otherwise: str | None = None
     taken: EventName | None = None
+    next_after: tuple[EventName, ...] = ()
 
 
 END, WINDOW = "end", "window"

@@ -291,6 +291,31 @@ def test_a_function_of_a_user_that_fails() -> None:
         session.sql(text, S=neelc.stream(rows, type="kind")).count()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(A a, B b) WHERE boom(a.x) RETURN a.ts AS t",
+        "SEQ(A a, B b) WHERE boom(a.x + b.x) RETURN a.ts AS t",
+        "SEQ(A a, B b) RETURN boom(a.x) AS t",
+        "A a WHERE boom(1) RETURN a.ts AS t",
+    ],
+)
+def test_a_declared_function_that_fails(text: str) -> None:
+    """When the rows are asked for, not before: nothing of users' is called to plan a query."""
+
+    def boom(values: Any) -> Any:
+        raise ValueError(f"too high: {len(values)}")
+
+    session = neelc.local()
+    session.register_function(neelc.function("boom", returns="BOOLEAN", takes=["DOUBLE"], python=boom))
+    rows = [{"ts": 1, "kind": "A", "x": 0.0}, {"ts": 2, "kind": "B", "x": 1.0}]
+    found = session.sql(f"PATTERN {text}", S=neelc.stream(rows, type="kind"))
+    assert "boom" in session.explain(f"PATTERN {text}", S=neelc.stream(rows, type="kind"))
+    message = r"NEEL5008\]: function `boom` raised ValueError: too high: \d+"
+    with pytest.raises(neelc.NeelRunError, match=message):
+        found.arrow()
+
+
 def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "events.parquet"
     pa.parquet.write_table(events(2_000), path)

@@ -119,6 +119,11 @@ def test_an_event_without_a_time_is_not_taken_for_late() -> None:
         ("SEQ(!X x, A a) WITHIN 3", ["X2", "@4 A5 A6", "@9"], ["", "", "A6"]),
         ("SEQ(!X x, A a, B b) WITHIN 3", ["X2", "@2 A4", "@4 B5", "@5 B6"], ["", "", "", "A4 B6"]),
         ("SEQ(A a, SEQ(B b, !X x) WITHIN 2) WITHIN 9", ["A1 B3", "@9", "@10"], ["", "", "A1 B3"]),
+        # The next event decides what may not be the next one; if none comes, the window does.
+        ("SEQ(A a, STRICT !B b) WITHIN 9", ["A1 C4", "@3", "@4", "@10"], ["", "", "A1", ""]),
+        ("SEQ(A a, STRICT !B b) WITHIN 9", ["A1 C4", "@1 B2", "@4", "@10"], ["", "", "", ""]),
+        ("SEQ(A a, STRICT !B b) WITHIN 9", ["A1", "@9", "@10"], ["", "", "A1"]),
+        ("SEQ(A a, STRICT AMONG (B, C) !B b) WITHIN 9", ["A1 D4", "@5", "@10"], ["", "", "A1"]),
         # Other strategies, and windows of EVENTS: when all up to the end have come.
         ("SEQ(A a, B b) WITHIN 9 USING STRICT CONTIGUITY", ["A1 B5", "@4", "@5"], ["", "", "A1 B5"]),
         ("SEQ(A a, B b) WITHIN 9 USING SKIP TILL NEXT MATCH", ["A1 B5", "@2 B3", "@9"], ["", "", "A1 B3"]),

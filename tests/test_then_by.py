@@ -124,6 +124,13 @@ def test_events_of_one_time_are_noted(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "TIMESTAMP BY ts THEN BY another column orders them" in first
     assert "have the time" not in noted(QUERY, ",then_by=n")
     assert "have the time" not in noted(QUERY.replace("SEQ", "AND"))
+    # A window of EVENTS counts events at one time, in no order: the As, and a B and a C, say nothing.
+    events = "PATTERN SEQ(A a, B b) PARTITION BY id WITHIN 4 EVENTS RETURN a.n AS a, b.n AS b"
+    assert "note: 2 events have" in noted(events)
+    path.write_text(path.read_text() + "7,6,C,2\n")
+    assert "note: 2 events have" in noted(events)
+    runs = "PATTERN SEQ(A a, B+ b[]) PARTITION BY id USING PARTITION CONTIGUITY RETURN a.n, count(b[]) AS b"
+    assert "note: 6 events have" in noted(runs)
     lists = QUERY.replace("A a", "A+ a[]").replace("a.n AS a", "count(a[]) AS a")
     assert "note: 4 events have" in noted(lists)
     counted = "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 10 RETURN count(*) AS n"

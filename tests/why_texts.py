@@ -26,6 +26,41 @@ TEXTS = {
           b  B  2  +1 second
         """,
     ),
+    "data that end too early": (
+        "SEQ(H a, !H b) WHERE [id] WITHIN 60 SECONDS WHEN COMPLETE",
+        "H1 T9@2",
+        """
+        H a at 1: no match, 1 of 1 step
+          a  H  1
+          stopped by WHEN COMPLETE: the data end at 9, before !H b is decided
+          would match without WHEN COMPLETE
+        """,
+    ),
+    "data of another key that go on": (
+        "SEQ(H a, !H b) WHERE [id] WITHIN 60 SECONDS WHEN COMPLETE",
+        "H1 H61@2",
+        """
+        H a at 1: match
+          a  H  1
+          holds  WITHIN 60 SECONDS  0 seconds
+          holds  [id]               id = 1
+          holds  !H b               none found
+          holds  WHEN COMPLETE      the data go on until 61
+        """,
+    ),
+    "a negation that is hit before the data end": (
+        "SEQ(H a, NEXT B b, !H h, !C c) WHERE [id] WITHIN 60 SECONDS WHEN COMPLETE",
+        "H1 B2 H5",
+        """
+        H a at 1: no match, 2 of 2 steps
+          a  H  1
+          b  B  2  +1 second
+          stopped by !H h, which is hit by:
+            H  5  +4 seconds
+          would match without !H h
+                  and without WHEN COMPLETE  (the data end at 5, before !C c is decided)
+        """,
+    ),
     "a condition on the start": (
         "SEQ(A a, B b) WHERE a.x > 5",
         "A1=NULL B2",

@@ -223,7 +223,7 @@ class LocalFrame:
 
         rows = list(self.with_json().limit(most + 1).rows())
         with in_zone(self.run.engine.zone):
-            text = as_table(Result(self.typed_columns, rows[:most]), is_ordered=True)
+            text = as_table(Result(self.typed_columns, rows[:most], is_ordered=True))
         return text.rstrip("\n") + ("\n..." if len(rows) > most else "")
 
     def __repr__(self) -> str:
@@ -384,6 +384,10 @@ def failing_locally(run: LocalRun) -> Iterator[None]:
         raise failure from error
 
 
+_FAILED_CALL = re.compile(rf"executing the UDF: {AggregateFailure.__name__}: (.*)", re.DOTALL)
+"""How DuckDB tells of a function of users, which it calls."""
+
+
 def local_failure(error: Exception) -> NeelRunError | None:
     """What failed, in a few words; None if that is neither DuckDB's fault nor a kernel's."""
     import duckdb
@@ -396,6 +400,8 @@ def local_failure(error: Exception) -> NeelRunError | None:
         return NeelRunError(f"too little memory: {_first_line(text)}", "NEEL5101")
     if isinstance(error, AggregateFailure):
         return NeelRunError(text, "NEEL5008")
+    if failed_call := _FAILED_CALL.search(text):
+        return NeelRunError(failed_call[1].strip(), "NEEL5008")
     if is_failed_run(error):
         return NeelRunError(_first_line(text), "NEEL5101")
     return None

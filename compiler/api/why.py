@@ -13,7 +13,7 @@ from neelc.api.schemas import clock_of, values_of
 from neelc.api.streams import Frame
 from neelc.engines.reference import executable
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.program import Clock, Stream
+from neelc.ir.program import Clock, Column, Stream
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
@@ -109,6 +109,11 @@ def rows_of_pattern(request: WhyRequest, frame: Callable[[Stream], Frame], sourc
             raise too_many(request, source)
     if request.keys and not any(tables.values()):
         raise no_such_key(request.keys, list(_keys_there(request, frame)))
+    for stream, is_filtered in request.streams():
+        if is_filtered and request.needs_end:
+            with reading(stream.name):
+                last, there = _last_rows(frame(stream), stream), tables[stream.name]
+            tables[stream.name] = [*there, *(row for row in last if row not in there)]
     return tables
 
 
@@ -138,6 +143,17 @@ def _collected(frame: Frame, stream: Stream) -> Rows:
     names = [column.name for column in stream.own_columns]
     found = frame.selectExpr(*selected(names)).limit(MAX_EVENTS + 1).collect()
     return [dict(zip(names, row, strict=True)) for row in values_of(found, stream.own_columns)]
+
+
+def _last_rows(frame: Frame, stream: Stream) -> Rows:
+    """A row with the last time of a stream, of whatever key: the data end with it."""
+    type = next(column.type for column in stream.columns if column.name == stream.start)
+    ends = [identifier(name) for name in (stream.end, stream.start) if name is not None]
+    end = f"coalesce({', '.join(ends)})"
+    ((last,),) = values_of(frame.selectExpr(f"max({end}) AS last").collect(), [Column("last", type)])
+    if last is None:
+        return []
+    return _collected(frame.where(f"{end} = {literal(last, type)}").limit(1), stream)
 
 
 def _chosen(frame: Frame, request: WhyRequest, stream: Stream) -> Frame:

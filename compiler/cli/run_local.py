@@ -34,7 +34,6 @@ from neelc.engines.local.program import LocalProgram
 from neelc.engines.local.results import row_values
 from neelc.engines.local.tables import LocalTable
 from neelc.files import whole_file, write_whole
-from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import NamedQuery, Program
 from neelc.pattern.bind.partial import COMPLETE, STOPPED
 from neelc.pipeline import compile_query
@@ -270,10 +269,9 @@ def _printed(
 ) -> RowTally:
     tally = RowTally()
     for place, ((named, _, _), frame) in enumerate(zip(job.queries, frames, strict=True)):
-        is_ordered = isinstance(named.query, HostQuery) and named.query.is_ordered
         title = ("\n" if place else "") + f"{named.name or 'query'}:\n" if len(frames) > 1 else ""
         starts = STOPPED if has_starts(named.query) else None
-        count, stopped_by = print_frame(frame, kind, out, progress, title, is_ordered, starts)
+        count, stopped_by = print_frame(frame, kind, out, progress, title, named.is_ordered, starts)
         tally += RowTally(count, stopped_by[COMPLETE])
     return tally
 
@@ -306,7 +304,7 @@ def print_frame(
         return more.count, by_value
     rows = list(row_values(held, frame.with_json().types))
     if kind == "table":
-        out.write(as_table(Result(columns, rows), is_ordered))
+        out.write(as_table(Result(columns, rows, is_ordered=is_ordered)))
     else:
         out.writelines(LINES[kind](columns, in_order(rows)))
     return count, by_value

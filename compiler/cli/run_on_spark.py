@@ -101,7 +101,7 @@ def print_rows(
         progress.pause()  # a line about progress must not stand among the rows on a terminal
         out.write(title)
         if kind == "table":
-            out.write(as_table(Result(tuple(columns), list(rows)), is_ordered))
+            out.write(as_table(Result(tuple(columns), list(rows), is_ordered=is_ordered)))
         else:
             out.writelines(LINES[kind](columns, in_order(rows) if few and not is_ordered else rows))
         return RowTally(count, complete)
@@ -169,9 +169,10 @@ class Job:
             observed = None if one.observed is None else one.observed.by_key
             frame = bounded(run_source(one.compiled.source, spark, frames, one.compiled.aggregates, observed))
         if not isinstance(query, HostQuery):
-            return QueryRows(one.named.name, query.columns, frame, has_starts=has_starts(query))
+            columns, is_ordered = query.columns, one.named.is_ordered
+            return QueryRows(one.named.name, columns, frame, is_ordered, has_starts(query))
         frame = _with_texts(frame)
-        return QueryRows(one.named.name, columns_of(frame.schema), frame, query.is_ordered)
+        return QueryRows(one.named.name, columns_of(frame.schema), frame, one.named.is_ordered)
 
     def write(
         self, spark: Any, frames: Mapping[str, Any], target: TextIO | str, progress: Progress

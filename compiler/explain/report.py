@@ -36,7 +36,10 @@ from neelc.explain.streaming import is_single, streaming_notes, with_network
 from neelc.explain.words import pattern_text, query_text
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
+from neelc.ir.expressions import Attribute, Expr, conjoin, conjuncts
 from neelc.ir.names import bare, written
+from neelc.ir.node import Node, transform, walk
+from neelc.ir.patterns import Pattern
 from neelc.ir.program import CompleteColumn, LevelColumn, Match, MemberColumn, Program, ResultOrder, Stream
 from neelc.ir.script import CreateQuery, KeptMatches, RunQuery, Script, SkipPlace
 from neelc.pattern.analysis.keys import Key
@@ -48,6 +51,7 @@ from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.emission import StreamPlan
 from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pattern.rules.driver import has_readers
+from neelc.pattern.rules.when_complete_to_condition import looks_beyond_the_end
 from neelc.pipeline import PlannedQuery, is_read_as_events, plan_queries
 from neelc.program import with_named_patterns
 from neelc.rows.plan.plan import HostPlan
@@ -248,12 +252,34 @@ def _ordered(order: ResultOrder, rows: PlanNode) -> PlanNode:
     return PlanNode("sort", f"{title} limit {order.limit}", (("cost", cost),), count, (rows,))
 
 
+def _without_completeness(query: Match) -> Pattern:
+    """The pattern without the conditions that WHEN COMPLETE has become."""
+    derived = (one for stream in query.streams for one in stream.derived)
+    names = {one.name for one in derived if isinstance(one, CompleteColumn)}
+
+    def is_own(condition: Expr) -> bool:
+        found = [node.name for node in walk(condition) if isinstance(node, Attribute)]
+        return bool(found) and all(bare(name) in names for name in found)
+
+    def change(node: Node) -> Node | None:
+        if not isinstance(node, Pattern) or not any(map(is_own, conjuncts(node.where))):
+            return None
+        return replace(node, where=conjoin([one for one in conjuncts(node.where) if not is_own(one)]))
+
+    changed = transform(query.pattern, change) if names else query.pattern
+    assert isinstance(changed, Pattern)
+    return changed
+
+
 def _match(query: Match) -> Iterator[tuple[str, str]]:
-    yield "pattern", pattern_text(query.pattern)
+    pattern = _without_completeness(query)
+    yield "pattern", pattern_text(pattern)
     if query.within:
         yield "window", str(query.within)
-    if query.complete:
+    if query.complete or pattern is not query.pattern:
         yield "complete", "only matches whose negations look at nothing after the last event"
+    elif looks_beyond_the_end(query) and not any(one.is_streaming or one.watermark for one in query.streams):
+        yield "at end", "the data may end before a negation is decided; WHEN COMPLETE drops such matches"
     yield "strategy", query.strategy
     if query.partition:
         yield "partition", ", ".join(query.partition)

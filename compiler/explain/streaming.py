@@ -138,7 +138,7 @@ def emitted(query: Match, plan: StreamPlan) -> str:
         return AT_LAST_EVENT
     if emission.end:
         return "A match is sure when the watermark reaches its end."
-    if any(scope.otherwise or scope.taken for scope in emission.scopes):
+    if any(scope.otherwise or scope.taken or scope.next_after for scope in emission.scopes):
         sure = "; ".join(_closed(scope, str(query.within)) for scope in emission.scopes)
         return f"A match is sure {sure}; else at its last event."
     events = [_first(scope.events) for scope in emission.scopes]
@@ -158,9 +158,14 @@ def _closed(scope: ScopeEnd, window: str) -> str:
 
     >>> _closed(ScopeEnd(("c",), "end", "a"), "1 HOUR")
     'with a when the watermark reaches c or, without it, when the watermark reaches its end'
+    >>> _closed(ScopeEnd((), "window", None, ("a",)), "1 HOUR")
+    'when the watermark reaches the event after a or, without it, when WITHIN has passed: up to 1 HOUR after \
+its last event'
     """
     whose = "" if scope.taken is None else f"with {scope.taken} "
     reached = f"when the watermark reaches {_first(scope.events)}" if scope.events else ""
+    if scope.next_after:
+        reached = f"when the watermark reaches the event after {', '.join(map(str, scope.next_after))}"
     passed = {
         "window": f"when WITHIN has passed: up to {window} after its last event",
         "end": "when the watermark reaches its end",

@@ -379,6 +379,16 @@ class NamedQuery(Node):
         assert isinstance(self.query, Match), "a PATTERN query"
         return self.query
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the rows is the query's own: ORDER BY, or LIMIT, which needs one."""
+        match self.query:
+            case Match(order=order):
+                return order is not None
+            case Algebra():
+                return False
+        return self.query.is_ordered
+
 
 @dataclass(frozen=True)
 class Program(Node):

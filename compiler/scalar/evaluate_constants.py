@@ -45,9 +45,16 @@ def is_constant(expression: e.Expr) -> bool:
 
 
 @remembered
+def calls_declared(node: Node) -> bool:
+    """Whether a function of users is called: none is while a query is compiled."""
+    is_own = isinstance(node, e.Call) and node.declared is not None
+    return is_own or any(map(calls_declared, children(node)))
+
+
+@remembered
 def _is_open(node: Node) -> bool:
     if isinstance(node, e.Call) and node.declared is not None:
-        return True  # nothing of users' is called while a query is compiled
+        return True
     return isinstance(node, _OPEN) or _grows(node) or any(map(_is_open, children(node)))
 
 

@@ -288,6 +288,11 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
         return "a `;` is missing before it"
     if _is_operator(tokens, at):
         return "a pattern stands after PATTERN only"
+    if before and before[-1].type in (NeelParser.UNTIL, NeelParser.WITHOUT):
+        word = before[-1].text.upper()
+        return f"what must be absent stands in parentheses: {word} (C c)"
+    if _is_following(before):
+        return FOLLOWINGS
     is_pattern = tokens[0].type == NeelParser.PATTERN
     has_clauses = any(other.type in _CLAUSES for other in before)
     names = [other.type for other in before[-2:]] == [NeelParser.IDENTIFIER] * 2
@@ -297,6 +302,16 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
     if is_pattern and (token.type, after) == (NeelParser.GROUP, NeelParser.BY):
         return "leave it out: the items of RETURN that are no aggregates make the groups"
     return _of_a_set(token, after) if is_pattern else None
+
+
+FOLLOWINGS = "one of: DIRECTLY FOLLOWED BY; EVENTUALLY FOLLOWED BY; FOLLOWED BY WITHIN 5 SECONDS"
+"""What stands after USING in MATCH_RECOGNIZE_SEQUENTIAL."""
+
+
+def _is_following(before: Sequence[Any]) -> bool:
+    """Whether the parser stopped behind USING in MATCH_RECOGNIZE_SEQUENTIAL."""
+    kinds = [token.type for token in before]
+    return NeelParser.USING in kinds[-3:] and NeelParser.MATCH_RECOGNIZE_SEQUENTIAL in kinds
 
 
 def _of_a_set(token: Any, after: int | None) -> str | None:

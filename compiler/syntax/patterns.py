@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from neelc.errors import write
+from neelc.findings import did_you_mean
 from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
@@ -20,7 +22,7 @@ from neelc.ir.script import FromStream, Matcher
 from neelc.source import Span
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
-from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
+from neelc.syntax.mistakes import FOLLOWINGS, fail, given_twice, identifier, span_of
 
 # MQOS says of a SEQ that it has negative parts.
 _OPERATORS = {**p.OPERATORS, "SEQ_NEG": p.Seq}
@@ -91,9 +93,9 @@ def _plain(context: Any) -> p.Pattern:
         if context.closureClause():
             clause = context.closureClause(0)
             word = clause.getChild(0).getText().upper()
-            fail(
-                "NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, "repeat it: B+ b[]"
-            )
+            inside = f"write it inside of the parentheses, right behind the list: B+ b[] {_text_of(clause)}"
+            hint = inside if isinstance(once, p.Repeat) else "repeat it: B+ b[]"
+            fail("NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, hint)
         if is_list:
             once_or_more = write(f"{name}", ", or repeat the type: +, * or {n,m}")
             fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, once_or_more)
@@ -213,6 +215,12 @@ def window(context: Any) -> p.Window:
 
 
 # Parse tree to the MATCH_RECOGNIZE clauses: SQL:2016's, and JEPC's sequential and temporal ones.
+
+
+def _text_of(context: Any) -> str:
+    """A node of the parse tree as it is written."""
+    return str(context.start.getInputStream().getText(context.start.start, context.stop.stop))
+
 
 # JEPC writes symbols without spaces between them.
 
@@ -406,6 +414,7 @@ def _sequential(context: Any) -> r.MatchSequential:
         if len(several) > 1:
             given_twice(several[1])
     symbols = tuple(d.name for d in shared.definitions)
+    _refuse_skip(clause.rowPattern())
     return r.MatchSequential(
         _pattern(clause.rowPattern(), symbols),
         shared.definitions,
@@ -416,6 +425,16 @@ def _sequential(context: Any) -> r.MatchSequential:
         tuple(_further_stream(one) for one in further[0].furtherStream()) if further else (),
         span=span_of(context),
     )
+
+
+def _refuse_skip(pattern: Any) -> None:
+    """AFTER MATCH SKIP behind the pattern, whose words would be symbols."""
+    terms = pattern.rowSequence()[-1].rowTerm()
+    for one, following in pairwise(terms):
+        if (one.getText().upper(), following.getText().upper()) == ("AFTER", "MATCH"):
+            message = "MATCH_RECOGNIZE_SEQUENTIAL has no AFTER MATCH SKIP: every match is reported"
+            hint = "MATCH_RECOGNIZE has it, with its pattern in parentheses: PATTERN (a b)"
+            fail("NEEL3031", message, one, hint)
 
 
 def _further_stream(context: Any) -> FromStream:
@@ -433,8 +452,7 @@ _FOLLOWING = {
 def _following(context: Any) -> r.Following:
     words = " ".join(child.getText().upper() for child in list(context.getChildren())[:3])
     if words not in _FOLLOWING:
-        hint = "one of: DIRECTLY FOLLOWED BY; EVENTUALLY FOLLOWED BY; FOLLOWED BY WITHIN 5 SECONDS"
-        fail("NEEL1001", f"symbols cannot follow each other `{words}`", context, hint)
+        fail("NEEL1001", f"symbols cannot follow each other `{words}`", context, FOLLOWINGS)
     within = window(context.window()) if context.window() else None
     return replace(_FOLLOWING[words], within=within, span=span_of(context))
 
@@ -606,6 +624,9 @@ def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern
 def _symbols_of(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowVariable]:
     name = context.getText()
     names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
+    if symbols and len(names) > 1 and not {variable(one) for one in names} & set(map(variable, symbols)):
+        message = f"`{name}` is no symbol: DEFINE has neither it nor one of its letters"
+        fail("NEEL3031", message, context, did_you_mean(name, symbols, "symbols"))
     return [r.RowVariable(n, span=span_of(context)) for n in names]
 
 

@@ -598,6 +598,8 @@ def _word_of_first(node: p.Pattern) -> p.FollowWord | None:
             return next((gap.means for gap in gaps if gap.reach == p.GapReach.FIRST), None)
         case p.Seq((p.Not(means=p.FollowWord() as word), *_), where=None, within=None):
             return word if _is_one_part(node) else None
+        case p.Not(p.Seq() as part, means=None, where=None, within=None):  # `STRICT !B b`
+            return _word_of_first(part)
     return None
 
 
@@ -612,6 +614,8 @@ def _without_word(node: p.Pattern) -> p.Pattern:
     if isinstance(node, p.Repeat):
         gaps = tuple(gap for gap in node.gaps if gap.means is None or gap.reach != p.GapReach.FIRST)
         return replace(node, gaps=gaps)
+    if isinstance(node, p.Not):
+        return replace(node, part=_without_word(node.part))
     return node.parts[-1] if isinstance(node, p.Seq) else node
 
 

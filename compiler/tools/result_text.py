@@ -26,18 +26,22 @@ def written(results: Sequence[tuple[str | None, Result]], kind: str) -> str:
     return "\n".join(f"{name or 'query'}:\n{text}" for (name, _), text in zip(results, texts, strict=True))
 
 
-def as_table(result: Result, is_ordered: bool = False) -> str:
-    """Columns side by side, as in case files; `is_ordered` rows stay in their order."""
+def shown_rows(result: Result) -> list[tuple[object, ...]]:
+    """The rows as texts have them: in the query's order, or in one that depends on their values only."""
+    return result.rows if result.is_ordered else in_order(result.rows)
+
+
+def as_table(result: Result) -> str:
+    """Columns side by side, as in case files."""
     header = [cells.render_name(column.name) for column in result.columns]
     types = [column.type for column in result.columns]
-    found = result.rows if is_ordered else in_order(result.rows)
-    rows = [[cells.render(v, t) for v, t in zip(row, types, strict=True)] for row in found]
+    rows = [[cells.render(v, t) for v, t in zip(row, types, strict=True)] for row in shown_rows(result)]
     return "".join(f"{line}\n" for line in aligned([header, *rows]))
 
 
 def as_csv(result: Result) -> str:
     """Comma-separated, as Spark does: NULL is empty, an empty string is quoted; nested values are JSON."""
-    return "".join(csv_lines(result.columns, in_order(result.rows)))
+    return "".join(csv_lines(result.columns, shown_rows(result)))
 
 
 def csv_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:
@@ -74,7 +78,7 @@ def csv_text(text: str) -> str:
 
 def as_json(result: Result) -> str:
     """One object for each row."""
-    return "".join(json_lines(result.columns, in_order(result.rows)))
+    return "".join(json_lines(result.columns, shown_rows(result)))
 
 
 def json_lines(columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -7,10 +7,15 @@ knows the one that would follow it, and the steps from the first one are doubled
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+
 import numpy as np
 
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME
 from neelc.runtime.kernels.events import Numbers, Truths
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.moments import EventMoments
 
 
 def following(key: Numbers, value: Numbers, free: Numbers, least: Numbers) -> Numbers:
@@ -98,3 +103,82 @@ def later(times: Numbers, width: int) -> Numbers:
     beyond = times >= LAST_TIME - width
     found: Numbers = np.where(beyond, LAST_TIME, np.where(beyond, 0, times) + width + 1)
     return found
+
+
+# Where columns order events of the same time (THEN BY).
+#
+# Numbers of moments are those of one search, and what was kept must be known to the next one. So a bound is a
+# time, and how many of the moments at which events start at that time come before it: all events of a time
+# are known when its matches are decided, and again as long as one of them may start a match.
+
+
+@dataclass(frozen=True, eq=False)
+class MomentPlaces:
+    """Places in the order of starts: each a time, and so many of the moments of that time before it."""
+
+    time: Numbers
+    rank: Numbers
+
+    def greatest(self, other: MomentPlaces) -> MomentPlaces:
+        """The later of two places, each."""
+        is_later = (self.time > other.time) | ((self.time == other.time) & (self.rank >= other.rank))
+        return MomentPlaces(
+            np.where(is_later, self.time, other.time), np.where(is_later, self.rank, other.rank)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StartMoments:
+    """The moments of events, and their times."""
+
+    moments: EventMoments
+    start: Numbers
+    end: Numbers
+
+    def places(self, at: Numbers, before: Numbers) -> MomentPlaces:
+        """The places behind the moments up to `before`, at the times of the moments `at`."""
+        low = at - self._ranks[at]
+        rank = np.searchsorted(self._starts, before, side="right") - np.searchsorted(self._starts, low)
+        return MomentPlaces(self._times[at], rank.astype(np.int64))
+
+    @cached_property
+    def _starts(self) -> Numbers:
+        """All moments at which events start, once."""
+        return np.unique(self.moments.first)
+
+    @cached_property
+    def _ranks(self) -> Numbers:
+        return self._of_moments(self.moments.first_rank, self.moments.last_rank)
+
+    @cached_property
+    def _times(self) -> Numbers:
+        return self._of_moments(self.start, self.end)
+
+    def _of_moments(self, of_first: Numbers, of_last: Numbers) -> Numbers:
+        """Values of starts and ends, by the numbers of their moments."""
+        count = int(max(self.moments.first.max(initial=-1), self.moments.last.max(initial=-1))) + 1
+        found = np.zeros(count, dtype=np.int64)
+        found[self.moments.first] = of_first
+        found[self.moments.last] = of_last
+        return found
+
+
+class MomentLine:
+    """Numbers in the order of places."""
+
+    def __init__(self, places: Sequence[MomentPlaces]) -> None:
+        self.times = np.unique(np.concatenate([one.time for one in places]))
+        self.ranks = 1 + max(int(one.rank.max(initial=0)) for one in places)
+
+    def numbers(self, places: MomentPlaces) -> Numbers:
+        found: Numbers = np.searchsorted(self.times, places.time) * self.ranks + places.rank
+        return found
+
+    def places(self, numbers: Numbers) -> MomentPlaces:
+        """The places that have these numbers.
+
+        >>> line = MomentLine([MomentPlaces(np.array([5, 5, 9]), np.array([0, 2, 1]))])
+        >>> line.places(line.numbers(MomentPlaces(np.array([9, 5]), np.array([1, 2])))).time.tolist()
+        [9, 5]
+        """
+        return MomentPlaces(self.times[numbers // self.ranks], numbers % self.ranks)

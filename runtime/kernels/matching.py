@@ -12,7 +12,14 @@ from neelc.runtime.columns import FIRST_TIME
 from neelc.runtime.failures import KernelError
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier, any_bound, distinct, joined, none, root
-from neelc.runtime.kernels.keeping import ends_after_earlier, following, later
+from neelc.runtime.kernels.keeping import (
+    MomentLine,
+    MomentPlaces,
+    StartMoments,
+    ends_after_earlier,
+    following,
+    later,
+)
 from neelc.runtime.kernels.measuring import StepMeasures
 from neelc.runtime.kernels.running import run
 from neelc.runtime.kernels.taking import KernelSearch, groups
@@ -177,15 +184,20 @@ def _time(numbers: Numbers, times: Numbers, rows: Numbers) -> Numbers:
 
 def _end(rows: Numbers, piece: Piece, events: KernelEvents) -> Numbers:
     """When the last event of each row ends."""
+    return _latest(rows, piece, events.last_moment)
+
+
+def _latest(rows: Numbers, piece: Piece, times: Numbers) -> Numbers:
+    """The latest time of the events of each row."""
     end = np.full(len(rows), ABSENT)
     for column in piece.values():
         if isinstance(column, EventLists):
             lists = column.take(rows)
             row, place = lists.row_and_place()
             numbers = lists.pool[place]
-            np.maximum.at(end, row[numbers >= 0], events.last_moment[numbers[numbers >= 0]])
+            np.maximum.at(end, row[numbers >= 0], times[numbers[numbers >= 0]])
         else:
-            end = np.maximum(end, _time(column, events.last_moment, rows))
+            end = np.maximum(end, _time(column, times, rows))
     return end
 
 
@@ -311,17 +323,21 @@ def _of_each_start(piece: Piece, spec: FurthestMatch) -> Piece:
 @dataclass(eq=False)
 class KeepingState:
     """For each key, from which start on, and from which end on, the next match may be kept: what is known of
-    those that were kept before. With `since`, matches that start before it only count for ONE MATCH PER."""
+    those that were kept before. With `since`, matches that start before it only count for ONE MATCH PER.
+
+    Where columns order events of the same time, so many moments at which events start at the time in `starts`
+    come too early, as `ranks` say. Numbers of moments would not do: they are those of one search."""
 
     starts: Numbers
     ends: Numbers
+    ranks: Numbers
     since: int = FIRST_TIME
 
 
 def no_matches_kept(events: KernelEvents) -> KeepingState:
     """Before the first match."""
     keys = int(events.segment.max(initial=-1)) + 1
-    return KeepingState(np.full(keys, FIRST_TIME), np.full(keys, FIRST_TIME))
+    return KeepingState(np.full(keys, FIRST_TIME), np.full(keys, FIRST_TIME), np.zeros(keys, np.int64))
 
 
 def kept(
@@ -382,9 +398,14 @@ class MatchKeeper:
     @cached_property
     def instant(self) -> Numbers:
         """A number for the key and the start of each event."""
-        segment, start = self.events.segment, self.events.start
+        segment, start = self.events.segment, self.events.first_moment
         changes = (np.diff(segment) != 0) | (np.diff(start) != 0)
         return np.concatenate([[0], np.cumsum(changes)]) if len(start) else np.zeros(0, np.int64)
+
+    @cached_property
+    def moments(self) -> StartMoments | None:
+        events = self.events
+        return None if events.moments is None else StartMoments(events.moments, events.start, events.end)
 
     def _one_of_each(self, piece: Piece) -> Piece:
         first = _first_event(piece)
@@ -417,26 +438,49 @@ class MatchKeeper:
         return preferred(group, piece, self.leaves, self.events, before)
 
     def _end(self, piece: Piece) -> Numbers:
-        return _end(np.arange(length(piece)), piece, self.events)
+        """The last time of each match."""
+        return _latest(np.arange(length(piece)), piece, self.events.end)
 
     def _skipping(self, piece: Piece) -> Piece:
         first = _first_event(piece)
         order = np.argsort(first, kind="stable")
         piece, first = taken_matches(piece, order), first[order]
+        key = self.events.segment[first]
+        if self.moments is not None:
+            return taken_matches(piece, self._following_moments(self.moments, piece, first))
         start = self.events.start[first]
         free = later(self._end(piece), 0) if self.spec.skip == SkipTarget.END else later(start, 0)
         if self.spec.variable is not None:
-            free = np.maximum(free, self._skipped_to(piece))
-        key = self.events.segment[first]
+            free = np.maximum(free, self._skipped_to(piece, self.events.start))
         return taken_matches(piece, following(key, start, free, self.state.starts))
 
-    def _skipped_to(self, piece: Piece) -> Numbers:
+    def _following_moments(self, moments: StartMoments, piece: Piece, first: Numbers) -> Numbers:
+        """The same where columns order events of the same time: times and ranks as numbers in their order."""
+        state, own = self.state, self.events.first_moment[first]
+        value = moments.places(own, own - 1)
+        if self.spec.skip == SkipTarget.END:
+            end = _latest(np.arange(len(first)), piece, self.events.last_moment)
+            free = moments.places(end, end)
+        else:
+            free = moments.places(own, own)
+        if self.spec.variable is not None:
+            to = self._skipped_to(piece, self.events.first_moment)
+            to = np.where(to == ABSENT, own, to)
+            free = free.greatest(moments.places(to, to - 1))
+        line = MomentLine((value, free, MomentPlaces(state.starts, state.ranks)))
+        least = line.numbers(MomentPlaces(state.starts, state.ranks))
+        rows = following(self.events.segment[first], line.numbers(value), line.numbers(free), least)
+        left = line.places(least)
+        state.starts[:], state.ranks[:] = left.time, left.rank
+        return rows
+
+    def _skipped_to(self, piece: Piece, times: Numbers) -> Numbers:
         """When the event starts that is skipped to; ABSENT where there is none."""
         names = [name for name in piece if base_of_output(name) == self.spec.variable]
         is_first = self.spec.skip == SkipTarget.FIRST_OF
         found = np.full(length(piece), np.iinfo(np.int64).max if is_first else ABSENT)
         for row, event in (_rows_and_events(piece[name]) for name in names):
-            (np.minimum if is_first else np.maximum).at(found, row, self.events.start[event])
+            (np.minimum if is_first else np.maximum).at(found, row, times[event])
         return np.where(found == np.iinfo(np.int64).max, ABSENT, found)
 
     def _apart(self, piece: Piece) -> Piece:

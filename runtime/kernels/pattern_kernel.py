@@ -126,10 +126,12 @@ def pattern_kernel(
 
 @dataclass(frozen=True)
 class KeepingProgress(SectionProgress):
-    """With from when on the next match may start, and end, if some of them are to be kept."""
+    """With from when on the next match may start, and end, if some of them are to be kept; `rank` as in
+    `KeepingState`."""
 
     starts: int = FIRST_TIME
     ends: int = FIRST_TIME
+    rank: int = 0
 
 
 def _begin(
@@ -152,7 +154,7 @@ def _keeping(program: PatternProgram, rows: SearchRows | None, facts: KeepingPro
     if program.kept is None or rows is None:
         return None
     keys = len(rows.heads)
-    return KeepingState(np.full(keys, facts.starts), np.full(keys, facts.ends))
+    return KeepingState(np.full(keys, facts.starts), np.full(keys, facts.ends), np.full(keys, facts.rank))
 
 
 def context_of(program: PatternProgram) -> FailureContext:
@@ -282,8 +284,9 @@ class PatternSearch(SectionSearch[KeepingProgress, Piece]):
     def needed(self) -> NeededRows[KeepingProgress]:
         if self.keeping is None or self.program.keys or not self.left.parts:  # there is no next search
             return self.left
-        starts, ends = int(self.keeping.starts[0]), int(self.keeping.ends[0])
-        return replace(self.left, facts=replace(self.left.facts, starts=starts, ends=ends))
+        known = self.keeping
+        starts, ends, rank = int(known.starts[0]), int(known.ends[0]), int(known.ranks[0])
+        return replace(self.left, facts=replace(self.left.facts, starts=starts, ends=ends, rank=rank))
 
     @cached_property
     def events(self) -> KernelEvents:

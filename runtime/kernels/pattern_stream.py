@@ -402,10 +402,30 @@ class Surely:
             is_end = scope.otherwise == END
             past = self._end(piece, count) <= watermark if is_end else self._is_past(piece, count, watermark)
             closed = np.where(present, closed, past)
+        if scope.next_after:
+            last = np.full(count, -1, dtype=np.int64)
+            for row, event in _events({name: piece[name] for name in scope.next_after}):
+                _fold(np.maximum, last, row, event)
+            closed |= (last >= 0) & (self._next_start[last] <= watermark)
         if scope.taken is not None:
             _, taken = self._least({scope.taken: piece[scope.taken]}, count)
             closed |= ~taken
         return closed
+
+    @cached_property
+    def _next_start(self) -> Ints:
+        """When the next event of its key starts that is later than an event."""
+        start = self.known.columns.start
+        found = np.full(len(start) + 1, LAST_TIME, dtype=np.int64)
+        of_key = numbers(self.known.heads, len(start))
+        begins = np.flatnonzero((np.diff(of_key) != 0) | (np.diff(start) != 0)) + 1
+        following = np.append(begins, len(start))[
+            np.searchsorted(begins, np.arange(len(start)), side="right")
+        ]
+        there = following < len(start)
+        there[there] = of_key[following[there]] == of_key[there]
+        found[:-1][there] = start[following[there]]
+        return found
 
     def _is_past(self, piece: Piece, count: int, watermark: int) -> Bools:
         """Whether a window from the start of each match on has passed."""
@@ -641,10 +661,13 @@ class KeptStream:
         return results, before.with_state(keys, state)
 
 
+RANK = "rank"
+
+
 @dataclass(frozen=True, eq=False)
 class KeptBefore:
     """What is known of matches that were kept: rows of keys, and from when on the next one may start and
-    end."""
+    end; and the ranks of `KeepingState`."""
 
     batches: tuple[pa.RecordBatch, ...]
 
@@ -654,7 +677,9 @@ class KeptBefore:
 
     def of_keys(self, keys: Sequence[pa.Array], count: int, since: int) -> KeepingState:
         """What is known of some keys, of which there are `count`."""
-        state = KeepingState(np.full(count, FIRST_TIME), np.full(count, FIRST_TIME), since)
+        state = KeepingState(
+            np.full(count, FIRST_TIME), np.full(count, FIRST_TIME), np.zeros(count, np.int64), since
+        )
         for batch in self.batches:
             own, known = self._codes(batch, keys, count)
             place = np.searchsorted(np.sort(own), known)
@@ -662,8 +687,9 @@ class KeptBefore:
             place = np.minimum(place, len(own) - 1)
             found = own[order[place]] == known
             rows = order[place[found]]
-            for name, least in ((MATCH_START, state.starts), (MATCH_END, state.ends)):
-                least[found] = np.maximum(least[found], batch[name].to_numpy()[rows])
+            state.starts[found] = batch[MATCH_START].to_numpy()[rows]  # a key is in one row at most
+            state.ends[found] = batch[MATCH_END].to_numpy()[rows]
+            state.ranks[found] = batch[RANK].to_numpy()[rows]
         return state
 
     def with_state(self, keys: Sequence[pa.Array], state: KeepingState) -> KeptBefore:
@@ -673,8 +699,9 @@ class KeptBefore:
         for batch in self.batches:
             own, known = self._codes(batch, keys, count)
             others.append(batch.filter(pa.array(~np.isin(own, known))))
-        names = [*(f"k{place}" for place in range(len(keys))), MATCH_START, MATCH_END]
-        now = pa.RecordBatch.from_arrays([*keys, pa.array(state.starts), pa.array(state.ends)], names=names)
+        names = [*(f"k{place}" for place in range(len(keys))), MATCH_START, MATCH_END, RANK]
+        bounds = [pa.array(one) for one in (state.starts, state.ends, state.ranks)]
+        now = pa.RecordBatch.from_arrays([*keys, *bounds], names=names)
         return KeptBefore(tuple(batch for batch in (*others, now) if batch.num_rows))
 
     def _codes(self, batch: pa.RecordBatch, keys: Sequence[pa.Array], count: int) -> tuple[Ints, Ints]:
@@ -698,5 +725,8 @@ class KeptBefore:
         return min(max(latest), LAST_TIME - window) + window if latest else None
 
     def _least(self, batch: pa.RecordBatch) -> Ints:
-        found: Ints = np.maximum(batch[MATCH_START].to_numpy(), batch[MATCH_END].to_numpy())
+        start = batch[MATCH_START].to_numpy()
+        # What is left of a time is known no earlier than the time after it.
+        start = start + ((batch[RANK].to_numpy() > 0) & (start < LAST_TIME))
+        found: Ints = np.maximum(start, batch[MATCH_END].to_numpy())
         return found

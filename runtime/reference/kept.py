@@ -1,7 +1,8 @@
 """Which matches are kept: ONE MATCH PER, AFTER MATCH SKIP and SUPPRESS, one match after the other.
 
 "After the set of matches is known, per partition, in the order of (start, end, then the events of the
-variables in the order they are declared)."
+variables in the order they are declared)." Where columns order events of the same time (THEN BY), starts and
+ends are compared in that order; SUPPRESS measures time alone.
 """
 
 from __future__ import annotations
@@ -39,10 +40,16 @@ def partitions(attributes: Sequence[str], bindings: Sequence[Binding]) -> list[l
 
 
 def start_of(binding: Binding) -> int:
-    return min(event.start for event in bound_events(binding))
+    """The moment at which a match starts."""
+    return min(event.first for event in bound_events(binding))
 
 
 def end_of(binding: Binding) -> int:
+    """The moment at which a match ends."""
+    return max(event.last for event in bound_events(binding))
+
+
+def last_time(binding: Binding) -> int:
     return max(event.end for event in bound_events(binding))
 
 
@@ -76,14 +83,14 @@ def may_follow(last: Binding, binding: Binding, skip: MatchSkip) -> bool:
     if start_of(binding) == start_of(last):
         return False
     event = event_at(last, skip)
-    return event is None or start_of(binding) >= event.start
+    return event is None or start_of(binding) >= event.first
 
 
 def event_at(binding: Binding, skip: MatchSkip) -> ReferenceEvent | None:
     """The event that is skipped to: of a list, the first or the last in the order of time."""
     if skip.variable is None:
         return None
-    events = sorted(bound_events(binding.get(skip.variable)), key=lambda event: event.start)
+    events = sorted(bound_events(binding.get(skip.variable)), key=lambda event: event.first)
     if not events:
         return None
     return events[0] if skip.place == SkipPlace.FIRST else events[-1]
@@ -94,6 +101,6 @@ def suppressing(ordered: Sequence[Binding], width: int) -> list[Binding]:
     kept." """
     found: list[Binding] = []
     for binding in ordered:
-        if not found or end_of(binding) - end_of(found[-1]) > width:
+        if not found or last_time(binding) - last_time(found[-1]) > width:
             found.append(binding)
     return found

@@ -272,6 +272,8 @@ class ReferenceQuery:
     members: Mapping[str, tuple[ReferenceEvent, ...]]
     facts_by_part: Mapping[int, PartFacts]
     """By the `id` of the part."""
+    data_end: float | None = None
+    """When the data end, if these are not all of their events."""
 
     def facts(self, part: p.Pattern) -> PartFacts:
         return self.facts_by_part[id(part)]
@@ -304,6 +306,8 @@ class ReferenceQuery:
     @cached_property
     def last_time(self) -> float:
         """When the data end."""
+        if self.data_end is not None:
+            return self.data_end
         return end_of_data(self.match.complete_until, self.match.clock, self.events)
 
     @cached_property

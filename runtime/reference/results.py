@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cmp_to_key
 
 from neelc.ir import algebra as a
@@ -34,12 +34,13 @@ class Result:
     """The rows of a query, in no particular order unless it has an ORDER BY.
 
     With `has_valid_time`, the last two columns are the valid time of a row, and results are equal if their
-    snapshots are.
+    snapshots are. With `is_ordered`, the order of the rows is the query's own.
     """
 
     columns: tuple[Column, ...]
     rows: list[tuple[object, ...]]
     has_valid_time: bool = False
+    is_ordered: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def ordered(match: Match, by: ResultOrder, rows: Sequence[ResultRow]) -> list[Re
 
 def result(match: Match, rows: Sequence[ResultRow]) -> Result:
     columns = tuple(Column(output.name, output.type) for output in match.outputs)
-    return Result(columns, [row.values for row in rows])
+    return Result(columns, [row.values for row in rows], is_ordered=match.order is not None)
 
 
 def context(match: WeighedMatch, clock: Clock) -> EvaluationContext:

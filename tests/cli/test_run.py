@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -46,6 +47,19 @@ def test_run_formats(neelc: Here) -> None:
     assert neelc(*run, "table").out == "a  b  price\n1  2  11.0\n1  3  null\n"
     assert neelc(*run, "csv").out == "a,b,price\n1,2,11.0\n1,3,\n"
     assert neelc(*run, "json").out == '{"a": 1, "b": 2, "price": 11.0}\n{"a": 1, "b": 3, "price": null}\n'
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_run_keeps_the_order_of_the_query(neelc: Here, engine: str) -> None:
+    neelc.write("script.neel", SCRIPT.replace("b.price AS price", "b.price AS price ORDER BY b.ts DESC"))
+    neelc.write("trades.csv", "ts,sym,price\n1,A,1\n2,B,3\n3,B,2\n4,B,9\n")
+    run = ("run", "script.neel", "--engine", engine, "--query", "up")
+    assert neelc(*run).out == "a  b  price\n1  4  9.0\n1  3  2.0\n1  2  3.0\n"
+    assert neelc(*run, "--format", "csv").out == "a,b,price\n1,4,9.0\n1,3,2.0\n1,2,3.0\n"
+    texts = neelc(*run, "--format", "json").out.splitlines()
+    assert [json.loads(line)["b"] for line in texts] == [4, 3, 2]
+    assert neelc(*run, "-o", "out.csv").status == 0
+    assert neelc.read("out.csv") == neelc(*run, "--format", "csv").out
 
 
 def test_run_writes_a_file(neelc: Here) -> None:

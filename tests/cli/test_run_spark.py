@@ -26,12 +26,12 @@ PROGRESS = ("starting Spark", "finding matches", "writing the rows", "stopping S
 
 
 def test_rows_and_nothing_else_on_standard_output(tmp_path: Path) -> None:
-    (tmp_path / "script.neel").write_text(SCRIPT)
-    (tmp_path / "trades.csv").write_text(TRADES)
+    (tmp_path / "script.neel").write_text(SCRIPT.replace("c.sym AS sym;", "c.ts AS at ORDER BY at DESC;"))
+    (tmp_path / "trades.csv").write_text(TRADES.replace("3,B,", "3,C,"))
     done = process("run", "script.neel", "--master", "local[1]", "--format", "csv", directory=tmp_path)
-    assert (done.status, done.out) == (0, "a,sym\n1,C\n"), done.err
+    assert (done.status, done.out) == (0, "a,at\n1,4\n1,3\n"), done.err
     said = [line for line in done.err.splitlines() if not line.startswith(PROGRESS)]
-    assert len(said) == 1 and said[0].startswith("1 match in "), "Spark's own lines are kept away"
+    assert len(said) == 1 and said[0].startswith("2 matches in "), "Spark's own lines are kept away"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["script.neel", "trades.csv"]
 
 

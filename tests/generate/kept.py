@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from generate.conditions import Seen, number, seen_in, together
+from generate.ordered import with_order
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample, sample, script_of
 from neelc.ir import patterns as p
@@ -24,7 +25,7 @@ def kept_sample(seed: int) -> Sample | None:
     if found is None or found.query.confidence is not None or found.match.is_imprecise:
         return None
     query = with_kept(found.query, chance)
-    return replace(found, script=script_of(query, found.script), shared=False)
+    return with_order(replace(found, script=script_of(query, found.script), shared=False), seed, 0.3)
 
 
 def with_kept(query: PatternQuery, chance: Random) -> PatternQuery:

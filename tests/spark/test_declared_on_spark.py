@@ -45,6 +45,16 @@ def test_a_function_of_spark_that_neelc_lacks(neel: neelc.Session) -> None:
     assert [tuple(row) for row in found.collect()] == [(True,)]
 
 
+def test_a_function_of_constants(neel: neelc.Session) -> None:
+    """It is called by Spark, not while the query is planned."""
+    found = neel.sql(
+        "CREATE FUNCTION is_valid_utf8(STRING) RETURNS BOOLEAN;"
+        "PATTERN SEQ(A a, B b) WHERE is_valid_utf8('x') WITHIN 1 SECOND RETURN b.ts AS time",
+        strategy="kernel",
+    )
+    assert [tuple(row) for row in found.collect()] == [(2,)]
+
+
 @pytest.mark.parametrize("strategy", ["kernel", None])
 def test_python_code(neel: neelc.Session, strategy: str | None) -> None:
     near = neelc.function(

@@ -265,8 +265,11 @@ def _check_negations(written_pattern: RowPattern, pattern: RowPattern, findings:
         if isinstance(node, RowRepeat) and isinstance(node.part, RowNegation):
             message = f"`{node.part}` reads no event where symbols follow eventually: it cannot be repeated"
             findings.report("NEEL3031", message, node.span, hint)
+    texts = {node.span: str(node) for node in walk(written_pattern) if isinstance(node, RowNegation)}
     for node in negations_at_ends(pattern):
-        message = f"`{node}` must stand between two symbols: nothing bounds it here"
+        message = (
+            f"`{texts.get(node.span, str(node))}` must stand between two symbols: nothing bounds it here"
+        )
         findings.report("NEEL3031", message, node.span, hint)
 
 

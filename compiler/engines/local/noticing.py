@@ -21,6 +21,7 @@ from neelc.ir.types import BIGINT, INT, SMALLINT, TINYINT
 from neelc.runtime.kernels.counting.chain import Chain, CountingProgram
 from neelc.runtime.program import (
     CHUNK,
+    Follow,
     ImpreciseProgram,
     IterationName,
     PatternProgram,
@@ -87,7 +88,12 @@ def may_tie(program: object) -> bool:
     if isinstance(program, CountingProgram):
         return any(chain.moves for chain in program.chains)
     bounds = [take.bounds for take in takes(program.steps)]
-    return any(one.after or one.before or one.between for one in bounds) or program.everything
+    return any(one.after or one.before or one.between for one in bounds) or _has_neighbours(program)
+
+
+def _has_neighbours(program: PatternProgram) -> bool:
+    """Whether events without a role lie between others. A window of EVENTS only counts them, in no order."""
+    return any(isinstance(step, Follow) and step.contiguous for step in program.steps)
 
 
 def repeated_roles(program: PatternProgram) -> int:
@@ -121,7 +127,8 @@ def _ties(run: LocalRun, step: KernelRun, program: PatternProgram) -> int:
         own = f"(start - ((start % {width}) + {width}) % {width}) // {width}"
         source = f"(SELECT * FROM {source} WHERE {CHUNK} = {own})"
     having = "count(*) > 1"
-    if not program.everything:
+    if not _has_neighbours(program):
+        source = f"(SELECT * FROM {source} WHERE roles <> 0)"
         several = f"bit_or(roles) & {repeated_roles(program)} <> 0 OR max(bit_count(roles)) > 1"
         having += f" AND (count(DISTINCT roles) > 1 OR {several})"
     groups = f"SELECT count(*) AS n FROM {source} GROUP BY {', '.join([*keys, 'start'])} HAVING {having}"

@@ -72,22 +72,35 @@ def _spelled(name: str, word: p.FollowWord, part: p.Pattern) -> str:
     return name if span is None else Identifier(name, span)
 
 
-def check_following(pattern: p.Pattern, findings: Findings) -> None:
+def check_following(
+    pattern: p.Pattern, strategy: SelectionStrategy, among: tuple[str, ...], findings: Findings
+) -> None:
     """Report each word that has nothing to speak of."""
-    _check(pattern, False, findings)
+    _check(pattern, False, _default_word(strategy, among), findings)
 
 
-def _check(part: p.Pattern, is_preceded: bool, findings: Findings) -> None:
+def _default_word(strategy: SelectionStrategy, among: tuple[str, ...]) -> p.FollowWord | None:
+    """The word of the parts that have none."""
+    kind = _DEFAULTS.get(strategy)
+    return None if kind is None else p.FollowWord(kind, among)
+
+
+def _check(part: p.Pattern, is_preceded: bool, default: p.FollowWord | None, findings: Findings) -> None:
     """`is_preceded`: an event lies before the part in every match."""
     if part.follow is not None:
         _check_word(part, part.follow, is_preceded, findings)
+    word = part.follow or (default if is_preceded and not isinstance(part, p.Not | p.Seq | p.Or) else None)
+    if word is not None:
+        _check_beginning(part, word, findings)
     match part:
         case p.Seq(parts):
             for inner in parts:
-                _check(inner, is_preceded, findings)
+                _check(inner, is_preceded, None if part.follow else default, findings)
                 is_preceded = is_preceded or not may_be_empty(inner)
         case p.Repeat(inner):
-            _check(inner, is_preceded, findings)
+            _check(inner, is_preceded, default, findings)
+            if part.each is not None:
+                _check_beginning(part, part.each, findings)
             if part.each_within is not None and not isinstance(inner, p.Event):
                 message = "EACH WITHIN is defined for lists of single events, such as B+ b[]"
                 hint = f"compare times in a condition on {part.variable}[i-1]"
@@ -95,8 +108,17 @@ def _check(part: p.Pattern, is_preceded: bool, findings: Findings) -> None:
             for gap in part.gaps:
                 _check_gap(gap, part, is_preceded, findings)
         case _:
+            default = None if isinstance(part, p.Not | p.And | p.AndNeg) else default
             for inner in inner_parts(part):
-                _check(inner, is_preceded, findings)
+                _check(inner, is_preceded, default, findings)
+
+
+def _check_beginning(part: p.Pattern, word: p.FollowWord, findings: Findings) -> None:
+    """Report a word of a part whose first event is dropped where no negation can look up to it."""
+    if word.kind != FollowKind.ANY and not _has_room_before(part):
+        message = f"{word.kind} cannot stand before a group whose first event EXISTS may drop"
+        hint = "put the word before a part of the group"
+        findings.report("NEEL3040", message, findings.at(part.follow or part, part), hint)
 
 
 def _check_word(part: p.Pattern, word: p.FollowWord, is_preceded: bool, findings: Findings) -> None:
@@ -133,7 +155,7 @@ def _check_gap(gap: ClosureGap, closure: p.Repeat, is_preceded: bool, findings: 
     if any(_is_current(node) for node in ranged):
         message = f"{gap.reach} is evaluated once for the whole list, so `i` has no meaning in it"
         findings.report("NEEL3040", message, findings.at(gap, closure), "name an element: b[1], b[last]")
-    _check(gap.part, False, findings)
+    _check(gap.part, False, None, findings)
 
 
 def _is_current(node: e.ListElement | e.EveryElement) -> bool:
@@ -154,9 +176,7 @@ def with_negations(match: Match, among: tuple[str, ...]) -> Match:
     >>> print(found.parts[1].parts[0].part)
     (B b_2 : b_2.x > a.x)
     """
-    kind = _DEFAULTS.get(match.strategy)
-    default = None if kind is None else p.FollowWord(kind, among)
-    made = _Negations(match, default)
+    made = _Negations(match, _default_word(match.strategy, among))
     pattern = made.changed(match.pattern, (), False)
     types = match.types if not made.is_strict else (*match.types, _any_event(match))
     return replace(
@@ -176,11 +196,12 @@ def _any_event(match: Match) -> EventType:
 @dataclass(frozen=True)
 class Beginning:
     """An event that a part can begin with: of a `type`, bound to a variable. With a `list`, an element of it,
-    or of its iterations."""
+    or of its iterations. `same` are the `[id]`s that it has of its own."""
 
     type: str
     variable: str
     list: str | None = None
+    same: tuple[SameAttributes, ...] = ()
 
 
 def beginnings(part: p.Pattern, list: str | None = None) -> Iterator[Beginning]:
@@ -192,19 +213,100 @@ def beginnings(part: p.Pattern, list: str | None = None) -> Iterator[Beginning]:
     """
     match part:
         case p.Event(type, variable):
-            yield Beginning(type, variable or list or "", list)
+            same = tuple(one for one in conjuncts(part.where) if isinstance(one, SameAttributes))
+            yield Beginning(type, variable or list or "", list, same)
         case p.Repeat(inner, variable=variable):
             yield from beginnings(inner, variable)
         case p.Not() | ClosureGap():
             return
         case p.Seq(parts):
-            for one in parts:
+            for one in _first_parts(parts):
                 yield from beginnings(one, list)
-                if not may_be_empty(one):
-                    return
         case _:
             for one in inner_parts(part):
                 yield from beginnings(one, list)
+
+
+def _first_parts(parts: Sequence[p.Pattern]) -> Iterator[p.Pattern]:
+    """The parts of a SEQ that it can begin with. What EXISTS drops is there, although it is not bound."""
+    for part in parts:
+        if not isinstance(part, p.Not | ClosureGap):
+            yield part
+            if not may_be_empty(_with_dropped(part)):
+                return
+
+
+def _with_dropped(part: p.Pattern) -> p.Pattern:
+    """`part` with all that EXISTS drops."""
+
+    def change(node: Node) -> Node | None:
+        return node.part if isinstance(node, p.Exists) else None
+
+    changed = transform(part, change)
+    assert isinstance(changed, p.Pattern)
+    return changed
+
+
+# Up to where a negation before a part looks: the first event that it binds, also if EXISTS drops that.
+
+
+def _is_dropped(part: p.Pattern) -> bool:
+    """Whether EXISTS drops an event that a part can begin with: then the part starts later than it begins.
+
+    >>> from neelc.syntax import pattern
+    >>> [_is_dropped(pattern(one)) for one in ("EXISTS b : SEQ(B b, C c)", "EXISTS c : SEQ(B b, C c)")]
+    [True, False]
+    """
+    match part:
+        case p.Not() | ClosureGap():
+            return False
+        case p.Exists(variables, inner):
+            names = {bare(name).casefold() for name in variables}
+            found = (one.list or one.variable for one in beginnings(inner))
+            return any(bare(one).casefold() in names for one in found) or _is_dropped(inner)
+        case p.Seq(parts):
+            return any(map(_is_dropped, _first_parts(parts)))
+    return any(map(_is_dropped, inner_parts(part)))
+
+
+def _has_room_before(part: p.Pattern) -> bool:
+    """Whether `before_beginning` finds a place. A window inside would cut what the negation looks at, and of
+    several events that can be the first one, each could be dropped."""
+    if not _is_dropped(part):
+        return True
+    match part:
+        case p.Exists(_, inner, within=None) | p.Not(inner) | p.Optional(inner):
+            return _has_room_before(inner)
+        case p.Seq(parts, within=None):
+            first, *others = _first_parts(parts)
+            return not others and _has_room_before(first)
+    return False
+
+
+def before_beginning(part: p.Pattern, negations: Sequence[p.Not]) -> p.Pattern:
+    """`part` with negations right before the first event that it binds.
+
+    >>> from neelc.syntax import pattern
+    >>> absent = p.Not(pattern("X x"))
+    >>> for text in ("SEQ(B b, C c)", "EXISTS b : SEQ(B b, C c)", "SEQ(EXISTS b : B b, C c)"):
+    ...     print(before_beginning(pattern(text), [absent]))
+    SEQ(!X x, SEQ(B b, C c))
+    EXISTS b : SEQ(SEQ(!X x, B b), C c)
+    SEQ(EXISTS b : SEQ(!X x, B b), C c)
+    """
+    return _before(part, negations, _is_dropped(part))
+
+
+def _before(part: p.Pattern, negations: Sequence[p.Not], is_inside: bool) -> p.Pattern:
+    match part:
+        case p.Exists(_, inner) if is_inside:
+            return replace(part, part=_before(inner, negations, True))
+        case p.Seq(parts) if is_inside:
+            first = next(_first_parts(parts))
+            return replace(
+                part, parts=tuple(_before(one, negations, True) if one is first else one for one in parts)
+            )
+    return p.Seq((*negations, part), span=part.span)
 
 
 class _Negations:
@@ -289,8 +391,7 @@ class _Negations:
         absent = self._absent(part, word, before, GapReach.FIRST)
         if not absent:
             return part
-        negations = (p.Not(event, means=word, span=part.span) for event in absent)
-        return p.Seq((*negations, part), span=part.span)
+        return before_beginning(part, [p.Not(event, means=word, span=part.span) for event in absent])
 
     def _absent(
         self, part: p.Pattern, word: p.FollowWord, before: Sequence[str], reach: GapReach
@@ -314,7 +415,7 @@ class _Negations:
             known.add(beginning.list)
         found = (_of_rival(one, beginning, name, reach) for one in self.conditions)
         own = [one for one in found if one is not None and names_in(one) <= known and name in names_in(one)]
-        return p.Event(beginning.type, name, where=conjoin(dict.fromkeys(own)))
+        return p.Event(beginning.type, name, where=conjoin(dict.fromkeys((*own, *beginning.same))))
 
     def _fresh(self, base: str) -> str:
         number = 2

@@ -14,6 +14,7 @@ from neelc.ir.program import ROW, OutputColumn, ResultOrder
 from neelc.ir.row_patterns import Output, SortItem
 from neelc.ir.script import PatternQuery
 from neelc.ir.types import VOID, is_orderable
+from neelc.pattern.bind.partial import COLUMNS
 from neelc.scalar.functions import is_aggregate, is_known, report_foreign, report_unknown
 from neelc.scalar.typing import typed
 
@@ -59,6 +60,7 @@ class _Ordering:
         self.columns = {column.name: column for column in columns}
         self.findings = findings
         returned: tuple[Output, ...] = () if query.returns is None else query.returns.items
+        columns = [column for column in columns if not (query.partial and column.name in COLUMNS)]
         # A star stands for several columns: then places of items are not those of columns.
         plain = len(returned) == len(columns) and not any(isinstance(o.expression, e.Star) for o in returned)
         pairs = zip(returned, columns, strict=True) if plain else ()

@@ -43,6 +43,14 @@ class PrefixBranch:
     reasons: tuple[tuple[str, str], ...]
 
 
+def own_columns(clock: DataType) -> tuple[OutputColumn, ...]:
+    """The columns of partial matches, beside those of RETURN, without how they are computed."""
+    types = (INT, STRING, STRING, clock)
+    return tuple(
+        OutputColumn(name, e.Literal(None, type), type) for name, type in zip(COLUMNS, types, strict=True)
+    )
+
+
 def partial_outputs(
     match: Match, branches: Sequence[PrefixBranch], start: str, time: DataType
 ) -> tuple[OutputColumn, ...]:
@@ -113,6 +121,8 @@ def name_of(step: p.Pattern) -> str:
     match step:
         case p.Event(variable=str() as name) | p.Repeat(variable=str() as name):
             return bare(name)
+        case p.Seq((*words, part)) if all(isinstance(one, p.Not) and one.means for one in words):
+            return name_of(part)  # what a word says is no step
     return str(as_written(step))
 
 

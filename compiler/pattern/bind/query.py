@@ -28,7 +28,7 @@ from neelc.ir.patterns import (
     inner_parts,
     targets,
 )
-from neelc.ir.program import Clock, Match
+from neelc.ir.program import Clock, Match, OutputColumn
 from neelc.ir.script import PatternQuery, SelectionStrategy
 from neelc.ir.types import DataType
 from neelc.pattern.bind.components import QuerySources, named, sources_of, with_parts
@@ -43,7 +43,7 @@ from neelc.pattern.bind.kept import bind_kept
 from neelc.pattern.bind.levels import check_levels, with_derived_attributes
 from neelc.pattern.bind.ordering import bind_order
 from neelc.pattern.bind.outputs import Outputs, bind_outputs
-from neelc.pattern.bind.partial import check_partial, partial_matches
+from neelc.pattern.bind.partial import check_partial, own_columns, partial_matches
 from neelc.pattern.bind.scopes import ExpressionScope, Path, Scopes, is_inside, scopes_of
 from neelc.pattern.bind.windows import bind_confidence, bind_end, bind_window, check_collapsed, check_strategy
 
@@ -261,7 +261,7 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     wide = strategy == SelectionStrategy.ANY_MATCH and _has_closure(pattern) and not is_collapsed
     outputs = bind_outputs(returns, replace(place, in_return=True, wide=wide), is_imprecise)
     confidence = bind_confidence(query.confidence, findings)
-    order = bind_order(query, outputs.columns, findings)
+    order = bind_order(query, _all_columns(query, outputs, sources), findings)
     _check_clauses(query, outputs, sources, is_imprecise, findings)
     apart = partition or tuple(dict.fromkeys(_same_attributes(bound.where)))
     kept = bind_kept(query, place, apart, sources.own_clock, is_imprecise)
@@ -296,6 +296,12 @@ def bind_query(query: PatternQuery, catalog: Catalog, findings: Findings) -> Mat
     return partial_matches(match, _time_of_start(match, sources)) if query.partial else match
 
 
+def _all_columns(query: PatternQuery, outputs: Outputs, sources: QuerySources) -> tuple[OutputColumn, ...]:
+    """The columns of the result, those of partial matches included."""
+    own = own_columns(sources.clock.type) if query.partial and sources.clock else ()
+    return (*outputs.columns, *own)
+
+
 def _check_collapsed(query: PatternQuery, scopes: Scopes, findings: Findings) -> bool:
     """Whether the query collapses its matches; a report if that is not defined."""
     returns = query.returns
@@ -308,10 +314,7 @@ def _check_collapsed(query: PatternQuery, scopes: Scopes, findings: Findings) ->
 def _check_clauses(
     query: PatternQuery, outputs: Outputs, sources: QuerySources, is_imprecise: bool, findings: Findings
 ) -> None:
-    """Report what partial matches, kept ones, and the end of the data, are not defined for."""
-    if query.kept is not None and any(one.stream and one.stream.then_by for one in sources.entries):
-        message = "which matches are kept is not supported yet for streams with THEN BY"
-        findings.report("NEEL3033", message, findings.at(query), "leave out THEN BY, or the clause")
+    """Report what partial matches, and the end of the data, are not defined for."""
     if query.partial:
         check_partial(query, outputs, is_imprecise, findings)
     if not query.complete or not (is_imprecise or query.partial):
@@ -375,7 +378,8 @@ def _check_following(
     if not speaks_of_following(query):
         check_strategy(query.strategy or SelectionStrategy.ANY_MATCH, pattern, findings)
         return
-    check_following(pattern, findings)
+    strategy = query.strategy or SelectionStrategy.ANY_MATCH
+    check_following(pattern, strategy, query.among, findings)
     divided = partition or any(_same_attributes(pattern.where))
     if query.strategy == SelectionStrategy.STRICT and divided:
         message = "STRICT CONTIGUITY ignores the partition, but NEXT, STRICT and EACH look within it"

@@ -11,8 +11,10 @@ from neelc.ir.expressions import (
     EventTime,
     Expr,
     MatchProperty,
+    SameAttributes,
     Variable,
     WholeEvent,
+    conjuncts,
     names_in,
 )
 from neelc.ir.names import bare
@@ -36,6 +38,7 @@ from neelc.ir.patterns import (
 from neelc.ir.program import Match
 from neelc.ir.script import KeptMatches, SelectionStrategy
 from neelc.ir.types import DATE
+from neelc.pattern.bind.following import ANY_EVENT
 from neelc.pattern.plan.blocks import (
     EndlessGroups,
     UnboundedState,
@@ -462,27 +465,38 @@ def emission_of(query: Match, program: PatternProgram) -> Emission:
     >>> emission("SEQ(A a, B+ b[], C c) WITHIN 9").is_immediate
     True
     >>> emission("SEQ(A a, !B b, SEQ(C c, D d)) WITHIN 9").scopes
-    (ScopeEnd(events=('c', 'd'), otherwise=None, taken=None),)
+    (ScopeEnd(events=('c', 'd'), otherwise=None, taken=None, next_after=()),)
     >>> emission("SEQ(A a, !B b) WITHIN 9").window
     True
 
     What may be absent ends a scope where it is there; a negation in a branch concerns those who take it:
 
     >>> emission("SEQ(A a, !B b, C? c) WITHIN 9").scopes
-    (ScopeEnd(events=('c',), otherwise='window', taken=None),)
+    (ScopeEnd(events=('c',), otherwise='window', taken=None, next_after=()),)
     >>> emission("OR(SEQ(A a, !B b), C c) WITHIN 9").scopes
-    (ScopeEnd(events=(), otherwise='window', taken='a'),)
+    (ScopeEnd(events=(), otherwise='window', taken='a', next_after=()),)
+
+    What may not be the next event is decided by the next event:
+
+    >>> emission("SEQ(A a, STRICT !B b) WITHIN 9").scopes
+    (ScopeEnd(events=(), otherwise='window', taken=None, next_after=('a',)),)
     """
     if query.partial is not None or query.kept is not None:
         return Emission(window=True)
     bound = {name for output in program.outputs for name, _ in output.bound}
     scopes = {_known(scope, bound) for scope in _scopes(query.pattern, WITH_WINDOW, bound)}
+    if not _is_of_keys(query, program):
+        scopes = {replace(scope, next_after=()) for scope in scopes}
     exists = any(isinstance(part, Exists) for part in all_parts(query.pattern))
     negative = any(isinstance(part, Not | ClosureGap) for part in all_parts(query.pattern))
     window = (
         WITH_WINDOW in scopes or (exists and negative) or (query.collapsed and _has_open_list(query.pattern))
     )
-    shorter = () if window else sorted((one for one in scopes if one.events or one.taken), key=str)
+    shorter = (
+        ()
+        if window
+        else sorted((one for one in scopes if one.events or one.taken or one.next_after), key=str)
+    )
     return Emission(
         window=window,
         end=query.strategy != SelectionStrategy.ANY_MATCH
@@ -499,6 +513,8 @@ WITH_WINDOW = ScopeEnd(otherwise=WINDOW)
 
 def _known(scope: ScopeEnd, bound: Collection[EventName]) -> ScopeEnd:
     """The end of a scope, by events that matches have: of others it is not known when they start."""
+    if not set(scope.next_after) <= set(bound):
+        scope = replace(scope, next_after=())
     if set(scope.events) <= set(bound):
         return scope
     return ScopeEnd((), scope.otherwise or END, scope.taken)
@@ -511,7 +527,10 @@ def _scopes(part: Pattern, after: ScopeEnd, bound: Collection[EventName]) -> Ite
             yield after
         case Seq(parts):
             for place, inner in enumerate(parts):
-                yield from _scopes(inner, _following(parts[place + 1 :], after), bound)
+                scope = _following(parts[place + 1 :], after)
+                if isinstance(inner, Not) and _is_of_next_event(inner):
+                    scope = replace(scope, next_after=_last_before(parts[:place]))
+                yield from _scopes(inner, scope, bound)
         case AndNeg(parts):
             for inner in parts:
                 inside = replace(after, events=(), otherwise=END)
@@ -533,6 +552,28 @@ def _scopes(part: Pattern, after: ScopeEnd, bound: Collection[EventName]) -> Ite
             yield from _of_branch(inner, after, bound)
         case Exists(_, inner):
             yield from _scopes(inner, after, bound)
+
+
+def _is_of_next_event(negation: Not) -> bool:
+    """Whether it is `STRICT !B b`: the first event after the part before it is no such B."""
+    match negation.part:
+        case Seq((Not(Event(type=first, where=where), where=None, within=None), Event()), within=None):
+            return first == ANY_EVENT and all(isinstance(one, SameAttributes) for one in conjuncts(where))
+    return False
+
+
+def _last_before(parts: Sequence[Pattern]) -> tuple[str, ...]:
+    """The names of the last of some parts that every match has, if there is none that may be absent."""
+    last = next((part for part in reversed(parts) if not isinstance(part, Not)), None)
+    return () if last is None or may_be_empty(last) else targets(last)
+
+
+def _is_of_keys(query: Match, program: PatternProgram) -> bool:
+    """Whether the events of a key are those among which an event is the next one; and events do not last."""
+    same = (one for part in all_parts(query.pattern) for one in conjuncts(part.where))
+    names = [name for one in same if isinstance(one, SameAttributes) for name in one.attributes]
+    keys = {key.casefold() for key in program.keys}
+    return not program.lasting and {bare(name).casefold() for name in (*names, *query.partition)} == keys
 
 
 def _of_branch(

@@ -64,6 +64,7 @@ from neelc.runtime.program import (
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.values.statistics import OF_LISTS
+from neelc.scalar.evaluate_constants import calls_declared
 from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 # Aggregates over lists that the kernel computes while it puts lists together.
@@ -159,8 +160,30 @@ def _is_column(argument: Expr, name: IterationName) -> bool:
 
 
 def is_null_without(expression: Expr, name: EventName) -> bool:
-    """Whether an expression over one event is NULL where there is none."""
-    return evaluate(renamed(expression, name, EVENT), EvaluationContext({EVENT: None})) is None
+    """Whether an expression over one event is NULL where there is none. What functions of users would give is
+    not asked: they are NULL where an argument is, and may be anything else."""
+    alone = renamed(expression, name, EVENT)
+    if calls_declared(alone):
+        alone = _without_null_calls(alone)
+        if calls_declared(alone):
+            return False
+    return evaluate(alone, EvaluationContext({EVENT: None})) is None
+
+
+def _without_null_calls(expression: Expr) -> Expr:
+    """Functions of users that get NULL, where the event is not there, are NULL."""
+
+    def change(node: Node) -> Node:
+        changed = map_children(node, change)
+        match changed:
+            case e.Call(declared=e.DeclaredFunction() as function, arguments=arguments):
+                is_null = any(is_null_without(argument, EVENT) for argument in arguments)
+                return e.Literal(None, function.returns) if is_null else changed
+        return changed
+
+    changed = change(expression)
+    assert isinstance(changed, Expr)
+    return changed
 
 
 def _of_one_element(argument: Expr, ranged: tuple[EveryElement, ...]) -> tuple[Expr, frozenset[EventName]]:
@@ -271,8 +294,9 @@ class KernelValues:
         return name in self.absent or (isinstance(name, ElementName) and not isinstance(name.list, str))
 
     def _constant(self, expression: e.Expr) -> Value:
-        """The kernel does not get the session's time zone: what depends on it is a column, too."""
-        if not is_zoned(expression):
+        """The kernel does not get the session's time zone: what depends on it is a column, too. So is what
+        calls functions of users, none of which is called while a query is planned."""
+        if not is_zoned(expression) and not calls_declared(expression):
             return _constant(evaluate(expression, EvaluationContext({})), expression)
         if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
             raise NotInKernel(str(expression))

@@ -83,6 +83,20 @@ def when_complete_to_condition(query: Match) -> Match | RefusalReason | None:
     )
 
 
+def looks_beyond_the_end(query: Match) -> bool:
+    """Whether a negation may look at a time after the last event, so that WHEN COMPLETE would say something.
+
+    >>> from pattern_examples import query
+    >>> texts = "SEQ(A a, !B b)", "SEQ(A a, !B b, C c)"
+    >>> [looks_beyond_the_end(query(f"{text} WITHIN 9")) for text in texts]
+    [True, False]
+    """
+    if query.complete or query.is_imprecise or query.partial is not None:
+        return False
+    found = when_complete_to_condition(replace(query, complete=True))
+    return isinstance(found, Match) and found.streams != query.streams
+
+
 class NoCondition(Exception):
     """A negation whose end no condition says."""
 

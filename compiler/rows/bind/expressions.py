@@ -54,7 +54,8 @@ class InputColumns:
         if found is None:
             hint = did_you_mean(parts[0], [c.name for c in self.source.columns or ()], "columns")
             place = self.findings.at(parts[0], node)
-            self.findings.report("NEEL2003", f"unknown column `{bare(parts[0])}`", place, hint)
+            if not self.findings.has("NEEL2003", place):
+                self.findings.report("NEEL2003", f"unknown column `{bare(parts[0])}`", place, hint)
             return None
         value: e.Expr = e.Attribute(e.Variable(ROW), written(found.name), found.type, span=node.span)
         for part in parts[1:]:

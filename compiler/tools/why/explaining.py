@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from neelc.errors import Diagnostic, NeelError
@@ -15,7 +15,7 @@ from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent,
 from neelc.source import Source, Span
 from neelc.tools.why.courses import Course, courses, starters
 from neelc.tools.why.model import StartExplanation, Why, time_of
-from neelc.tools.why.questions import AnswerCache, begins
+from neelc.tools.why.questions import AnswerCache, DataEnd, begins
 from neelc.tools.why.reading import KeyEvents, WhyRequest, groups
 from neelc.tools.why.stopping import (
     NO_EVENT,
@@ -96,12 +96,12 @@ class StartExplainer:
             return
         if any(begins(binding, start) for binding in kept):
             return
-        before = [binding for binding in kept if start_of(binding) <= start.start]
+        before = [binding for binding in kept if start_of(binding) <= start.first]
         text = f"found, but not kept: {self.match.kept}"
         if before:
             events = list(bound_events(max(before, key=start_of)))
-            first = min(events, key=lambda event: event.start)
-            last = max(events, key=lambda event: event.end)
+            first = min(events, key=lambda event: event.first)
+            last = max(events, key=lambda event: event.last)
             text += f"; the last match kept before it is from {time_of(first)} to {time_of(last)}"
         yield text
 
@@ -161,9 +161,11 @@ FEWER = "ask for one key, or for less time: --key and --between"
 def why(request: WhyRequest, tables: Tables, source: Source) -> Why:
     """The explanations of a query's start events; `NeelError` if there is more to look at than is allowed."""
     try:
-        events = _events(request, tables)
+        everything = _all_events(request, tables)
     except LimitReached as limit:
         raise limited(request, source, str(limit)) from None
+    events = _in_range(request, everything)
+    end = DataEnd.of(request.match, everything) if request.needs_end else None
     found = groups(request.match, events, request.keys)
     count = sum(len(group.events) for group in found)
     if count > MAX_EVENTS:
@@ -174,14 +176,22 @@ def why(request: WhyRequest, tables: Tables, source: Source) -> Why:
         raise limited(request, source, f"{count:,} start events: the limit MAX_STARTS is {MAX_STARTS:,}")
     return Why(
         str(request.match.pattern),
-        tuple(one for group, of_group in starts for one in _explained(request.match, group, of_group)),
+        tuple(one for group, of_group in starts for one in _explained(request.match, group, of_group, end)),
     )
 
 
 def _events(request: WhyRequest, tables: Tables) -> list[ReferenceEvent]:
     """The events of the query's streams that can matter."""
-    needed, span = request.needed(), request.range()
-    events = events_read(needed, len(needed.queries) - 1, tables)
+    return _in_range(request, _all_events(request, tables))
+
+
+def _all_events(request: WhyRequest, tables: Tables) -> list[ReferenceEvent]:
+    needed = request.needed()
+    return events_read(needed, len(needed.queries) - 1, tables)
+
+
+def _in_range(request: WhyRequest, events: Iterable[ReferenceEvent]) -> list[ReferenceEvent]:
+    span = request.range()
     return [event for event in events if span is None or span[0] <= event.start <= span[1]]
 
 
@@ -201,8 +211,10 @@ def _starts(request: WhyRequest, group: KeyEvents) -> list[ReferenceEvent]:
     return [event for event in explaining.starts() if request.starts(event)]
 
 
-def _explained(match: Match, group: KeyEvents, starts: list[ReferenceEvent]) -> list[StartExplanation]:
-    explaining = StartExplainer(match, AnswerCache(group.events))
+def _explained(
+    match: Match, group: KeyEvents, starts: list[ReferenceEvent], end: DataEnd | None
+) -> list[StartExplanation]:
+    explaining = StartExplainer(match, AnswerCache(group.events, end))
     return [
         replace(
             explaining.explanation(start, group.key),

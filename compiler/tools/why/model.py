@@ -40,7 +40,7 @@ class ReportedEvent:
 class CheckedRequirement:
     """A requirement of the query, and the values or events it was checked with.
 
-    `kind` is condition, same, partition, window, negation, strategy or confidence. `detail` is
+    `kind` is condition, same, partition, window, negation, complete, strategy or confidence. `detail` is
     the result as text: the values, by how much a window was missed, which events hit the negation.
     """
 
@@ -315,7 +315,9 @@ def _stop(stop: StopReason, one: StartExplanation, is_first: bool) -> Iterator[R
         if negation.is_word:
             yield ReportLine(f"  skipped because of {negation.text}: {negation.detail}")
             continue
-        yield ReportLine(f"  stopped by {negation.text}{', which is hit by:' if negation.events else ''}")
+        reason = f": {negation.detail}" if negation.kind == "complete" else ""
+        reason = ", which is hit by:" if negation.events else reason
+        yield ReportLine(f"  stopped by {negation.text}{reason}")
         rows = [[event.type, event.clock, event.after] for event in negation.events]
         yield from _indented(aligned(rows), 4)
 

@@ -7,44 +7,72 @@ matches of one start looks only at events from that start on, which changes no m
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 
+from neelc.ir.expressions import Expr
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.candidates import BindingSearch, extend
+from neelc.runtime.reference.events import ENDLESS, last_time
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent, binding_key, bound_events
 from neelc.runtime.reference.partial import PartialMatch
-from neelc.runtime.reference.question import ReferenceQuery, Scope, question
+from neelc.runtime.reference.question import ReferenceQuery, Scope, end_of_data, question
 from neelc.runtime.reference.runs import runs
 from neelc.runtime.reference.satisfy import is_match
 from neelc.runtime.reference.worlds import WeighedMatch, find_matches
 from neelc.tools.why.courses import starters
+from neelc.tools.why.model import shown
 
 MAX_CANDIDATES_PER_START = 20_000
 """How many bindings, complete or not, a search for the matches of one start may go through."""
 
 
+@dataclass(frozen=True)
+class DataEnd:
+    """When the data end, and how that is written."""
+
+    time: float
+    text: str
+
+    @classmethod
+    def of(cls, match: Match, events: Sequence[ReferenceEvent]) -> DataEnd:
+        """That of a query's streams with all of these events."""
+        time = end_of_data(match.complete_until, match.clock, events)
+        last = next((event for event in events if last_time([event]) == time), None)
+        at = match.complete_until if last is None else last.times[0 if last.end == ENDLESS else 1]
+        return cls(time, str(at) if isinstance(at, Expr) else shown(at))
+
+
 @dataclass(frozen=True, eq=False)
 class AnswerCache:
-    """The events of a key, and the results of earlier queries on them."""
+    """The events of a key, and the results of earlier queries on them. `data_end` is when the data of all
+    keys end, for WHEN COMPLETE, if that is not known by these events."""
 
     events: tuple[ReferenceEvent, ...]
+    data_end: DataEnd | None = None
     questions: dict[Match, ReferenceQuery] = field(default_factory=dict)
     worlds: dict[Match, list[WeighedMatch]] = field(default_factory=dict)
 
     def question(self, match: Match) -> ReferenceQuery:
         if match not in self.questions:
             known = next(iter(self.questions.values()), None)
+            end = None if self.data_end is None else self.data_end.time
             # Which events are of which type is the same for all forms of a query: computed once.
             if known is None or known.match.types != match.types:
-                self.questions[match] = question(match, self.events)
+                self.questions[match] = replace(question(match, self.events), data_end=end)
             else:
                 bare = question(match, ())
-                self.questions[match] = replace(bare, events=known.events, members=known.members)
+                self.questions[match] = replace(
+                    bare, events=known.events, members=known.members, data_end=end
+                )
         return self.questions[match]
+
+    def end(self, match: Match) -> DataEnd:
+        """When the data end."""
+        return self.data_end or DataEnd.of(match, self.events)
 
     def matches(
         self,

@@ -275,7 +275,7 @@ class RelaxationSearch:
                 except LimitReached:
                     is_complete = False
             if found:
-                return Relaxations(tuple(found), is_complete)
+                return Relaxations(tuple(_likely(found)), is_complete)
         return Relaxations(is_complete=False)
 
     def is_there(self, match: Match) -> bool | None:
@@ -371,6 +371,17 @@ class RelaxationSearch:
         return max(-(-needed // max(size, 1)) for needed, size in sizes)
 
 
+def _likely(found: Sequence[Relaxation]) -> list[Relaxation]:
+    """Where later data may bring the match, that is what to say, not that it matches without the negation."""
+    is_open = any(one.kind == "complete" for relaxation in found for one in relaxation.requirements)
+    kinds = ((relaxation, {one.kind for one in relaxation.requirements}) for relaxation in found)
+    return [
+        relaxation
+        for relaxation, of_it in kinds
+        if not is_open or "complete" in of_it or "negation" not in of_it
+    ]
+
+
 def wider(window: Window, factor: int) -> Window:
     """
     >>> from neelc.ir.expressions import Literal
@@ -441,6 +452,11 @@ class WhyRequest:
         for stream in self.match.streams:
             if stream.producer is None and stream.name not in inner:
                 yield stream, True
+
+    @property
+    def needs_end(self) -> bool:
+        """Whether it must be known when the data of all keys end."""
+        return self.match.complete
 
     def types(self, stream: Stream) -> list[str] | None:
         """The types of a stream's events that can matter, in lower case; None if all of them can."""

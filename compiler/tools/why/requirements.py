@@ -28,9 +28,9 @@ Path = tuple[int, ...]
 class Requirement:
     """One thing that a match must fulfil, and its text.
 
-    `kind` is condition, same, partition, window, negation, strategy or confidence. `path` leads to the part
-    it applies to; None is the query itself. `place` is the place of a conjunct in its condition. A negation
-    that stands for NEXT or STRICT has this `word`.
+    `kind` is condition, same, partition, window, negation, complete, strategy or confidence. `path` leads to
+    the part it applies to; None is the query itself. `place` is the place of a conjunct in its condition. A
+    negation that stands for NEXT or STRICT has this `word`.
     """
 
     kind: str
@@ -64,7 +64,10 @@ def _of_query(match: Match) -> Iterator[Requirement]:
         yield Requirement("window", f"WITHIN {show_window(match.within)}", window=match.within)
     if match.partition:
         yield Requirement("partition", f"PARTITION BY {', '.join(match.partition)}")
-    yield from _of_part(match.pattern, ())
+    of_parts = list(_of_part(match.pattern, ()))
+    yield from of_parts
+    if match.complete and any(one.kind == "negation" for one in of_parts):
+        yield Requirement("complete", "WHEN COMPLETE")
     if match.strategy != SelectionStrategy.ANY_MATCH:
         yield Requirement("strategy", f"USING {match.strategy}")
     if match.confidence is not None:
@@ -154,6 +157,7 @@ def changed(match: Match, change: RequirementChange) -> Match:
         partition=() if "partition" in of_query else match.partition,
         strategy=change.strategy if "strategy" in of_query else match.strategy,
         confidence=None if "confidence" in of_query else match.confidence,
+        complete=match.complete and "complete" not in of_query,
     )
 
 

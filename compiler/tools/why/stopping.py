@@ -55,14 +55,12 @@ class _Rejection:
             for type, events in self.query.members.items()
         }
         # Windows of events go on counting all of them: only what negations can find is less.
-        fewer = ReferenceQuery(
-            self.query.whole, self.query.match, self.query.events, members, self.query.facts_by_part
-        )
-        return not is_match(fewer, self.binding)
+        return not is_match(replace(self.query, members=members), self.binding)
 
 
 def hits(cache: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[ReferenceEvent, ...] | None:
-    """The events that hit a negation which a relaxation drops: of those that do, a small choice.
+    """The events that hit a negation which a relaxation drops: of those that do, a small choice. Whether the
+    data end before the negation is decided is another requirement.
 
     None if the negation does not reject the match that the relaxation has found. Empty if it does so without
     any event, as `!!A` where there is no A, or if times are imprecise: then other worlds have other events.
@@ -71,9 +69,8 @@ def hits(cache: AnswerCache, found: Relaxation, negation: Requirement) -> tuple[
     if found.match.is_imprecise:
         return ()
     kept = found.change.dropped - {negation}
-    query = cache.question(
-        changed(found.match, RequirementChange(kept, found.change.windows, found.change.strategy))
-    )
+    relaxed = changed(found.match, RequirementChange(kept, found.change.windows, found.change.strategy))
+    query = cache.question(replace(relaxed, complete=False))
     part = part_at(found.match.pattern, negation.path)
     types = {one.type for one in all_parts(part) if isinstance(one, p.Event)}
     bound = set(bound_events(found.binding))
@@ -169,6 +166,8 @@ def _held(cache: AnswerCache, match: Match, one: Requirement, binding: Binding) 
         return CheckedRequirement(one.kind, one.text, _NOTHING.get(one.word, "none found"))
     if one.kind == "confidence":
         return CheckedRequirement(one.kind, one.text, confidence_text(cache.confidence(match, binding)))
+    if one.kind == "complete":
+        return CheckedRequirement(one.kind, one.text, f"the data go on until {cache.end(match).text}")
     if one.kind == "strategy":
         return CheckedRequirement(one.kind, one.text, "")
     return _with_values(match, one, binding)
@@ -206,6 +205,8 @@ def failed(
         return CheckedRequirement(one.kind, one.text, f"{size_text(amount, one.window)}, {much}")
     if one.kind == "negation":
         return hit(one, hits(cache, found, one) or (), start)
+    if one.kind == "complete":
+        return CheckedRequirement(one.kind, one.text, _undecided(cache, found))
     if one.kind == "confidence":
         return CheckedRequirement(
             one.kind, one.text, confidence_text(cache.confidence(found.relaxed, found.binding))
@@ -218,6 +219,19 @@ def failed(
         )
         return CheckedRequirement(one.kind, one.text, had_to)
     return _with_relation(found.match, one, found.binding)
+
+
+def _undecided(cache: AnswerCache, found: Relaxation) -> str:
+    """That the data end too early for a match, and for which of its negations."""
+    negations = [one for one in requirements(found.match) if one.kind == "negation"]
+    open_ended = []
+    for one in [one for one in negations if one not in found.change.dropped] or negations:
+        alone = replace(found.change, dropped=frozenset(negations) - {one})
+        asked = replace(changed(found.match, alone), complete=True)
+        if not is_match(cache.question(asked), found.binding):
+            open_ended.append(one.text)
+    verb = "is" if len(open_ended) == 1 else "are"
+    return f"the data end at {cache.end(found.match).text}, before {' and '.join(open_ended)} {verb} decided"
 
 
 _NOTHING: dict[p.FollowKind | None, str] = {
@@ -364,7 +378,9 @@ def _rejecting(
     change = RequirementChange(frozenset(negations), strategy=match.strategy)
     whole = Relaxation(tuple(negations), change, match, match, run.binding)
     found = [(one, hits(cache, whole, one)) for one in negations]
-    return tuple(hit(one, events, start) for one, events in found if events is not None)
+    hit_ones = tuple(hit(one, events, start) for one, events in found if events is not None)
+    completeness = [one for one in requirements(match) if one.kind == "complete"]
+    return hit_ones or tuple(failed(cache, whole, one, start) for one in completeness)
 
 
 def proposals(

@@ -156,6 +156,8 @@ def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[
         inner = _optional_marks(body)
         if len(inner) < len(body.choices):
             raise UnsupportedQuery("an OR inside of a closure, under this strategy")
+        if any(one.loop is not None for one in body.items):
+            raise UnsupportedQuery("a closure inside of a closure, under this strategy")
         parts = (
             ComponentEvent(one, frozenset(mark for mark, _ in one.when if mark in inner))
             for one in body.items
