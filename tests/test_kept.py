@@ -113,7 +113,6 @@ def test_a_key_that_is_no_partition_does_not_keep_matches_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (f"SEQ(A a, B b) WHERE concat(a.user, b.user) = 'xy' {SKIP}", "concat"),
         (f"SEQ(A a, B b) WHERE [id] WITHIN 5 EVENTS {SKIP}", "for each id, by which the events cannot"),
         (f"SEQ(A a, B b) WHERE [id] USING STRICT CONTIGUITY {SKIP}", "for each id, by which the events"),
     ],
