@@ -36,6 +36,7 @@ from neelc.ir.types import (
     Map,
     Struct,
     StructField,
+    stored,
 )
 from neelc.runtime.values.times import UTC, in_zone, zone_of
 
@@ -115,7 +116,7 @@ def ddl(columns: Iterable[Column]) -> str:
     >>> ddl([Column("ts", BIGINT), Column("unit price", DOUBLE)])
     '`ts` BIGINT, `unit price` DOUBLE'
     """
-    return ", ".join(f"{quote(column.name)} {column.type}" for column in columns)
+    return ", ".join(f"{quote(column.name)} {stored(column.type)}" for column in columns)
 
 
 # Rows of an engine as rows of the reference interpreter, so that all are printed alike. The local engine has

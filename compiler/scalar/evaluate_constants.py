@@ -10,6 +10,7 @@ from neelc.ir import types as t
 from neelc.ir.node import Node, children, map_children, remembered
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
+from neelc.runtime.values.functions.space import SPATIAL
 from neelc.runtime.values.times import UTC, in_zone, instant_text, timestamp_text
 from neelc.scalar.type_of import is_zoned, type_of
 
@@ -45,6 +46,8 @@ def is_constant(expression: e.Expr) -> bool:
 def _is_open(node: Node) -> bool:
     if isinstance(node, e.Call) and node.declared is not None:
         return True  # nothing of users' is called while a query is compiled
+    if isinstance(node, e.Call) and node.name in SPATIAL:
+        return True  # nor is shapely needed for it
     return isinstance(node, _OPEN) or _grows(node) or any(map(_is_open, children(node)))
 
 

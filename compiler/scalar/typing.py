@@ -31,7 +31,18 @@ from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate, paired
 from neelc.scalar.intervals import counts_months, interval_value
-from neelc.scalar.operators import INTEGERS, Report, Typed, binary, can_cast, cast, common, unary, wrong
+from neelc.scalar.operators import (
+    GEOMETRY_CASTS,
+    INTEGERS,
+    Report,
+    Typed,
+    binary,
+    can_cast,
+    cast,
+    common,
+    unary,
+    wrong,
+)
 from neelc.scalar.rewritten import rewritten
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, SCALAR_SIGNATURES
 from neelc.scalar.type_of import (
@@ -344,6 +355,8 @@ def _cast(node: e.Cast, operand: Typed, target: DataType, report: Report) -> Typ
         hint = _cast_hint(operand[1], target)
         report("NEEL2108", f"{operand[1]} cannot be cast to {target}", node.span, hint)
         return node, target
+    if (operand[1], target) in GEOMETRY_CASTS:
+        return cast(operand, target), target
     return replace(node, operand=operand[0]), target
 
 

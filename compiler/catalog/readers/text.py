@@ -96,7 +96,7 @@ def from_text(text: str, type: DataType) -> object:
     match type:
         case Decimal(precision, scale):
             return _decimal(text.strip(), precision, scale)
-        case SimpleType("STRING"):
+        case SimpleType("STRING" | "GEOMETRY"):
             return text
         case FormattedTimestamp(pattern):
             return _found(timestamp_by(pattern, text))

@@ -10,6 +10,7 @@ from neelc.engines.local.pool import LocalWorkerFailure
 from neelc.engines.local.program import Types
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.user_functions import AggregateFailure
+from neelc.runtime.values.functions.space import MissingPackage
 
 
 def row_values(batches: Any, types: Types) -> Iterator[tuple[object, ...]]:
@@ -30,4 +31,6 @@ def is_failed_run(error: Exception) -> bool:
     """Whether DuckDB, a kernel or a function of a user raised it; all else is a bug."""
     import duckdb
 
-    return isinstance(error, duckdb.Error | KernelFailure | AggregateFailure | LocalWorkerFailure)
+    return isinstance(
+        error, duckdb.Error | KernelFailure | AggregateFailure | MissingPackage | LocalWorkerFailure
+    )

@@ -17,6 +17,7 @@ from neelc.ir.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -30,9 +31,10 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.values.functions.space import PREFIX, SPATIAL
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, text
-from neelc.scalar.duckdb.evaluated import declared_call, evaluated
+from neelc.scalar.duckdb.evaluated import declared_call, evaluated, evaluated_with
 from neelc.scalar.duckdb.operators import arithmetic, as_typed, common_pieces, comparison, refuse, stand_in
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation, attempt, duck_type, unused
 from neelc.scalar.duckdb.texts import TEXTS, Pieces, SpellText, like
@@ -62,6 +64,8 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
         function = scope.declared[name]
         casts = [cast_to(one, type, scope) for one, type in zip(pieces, function.takes, strict=True)]
         return declared_call(function, casts, scope)
+    if name.removeprefix(PREFIX) in SPATIAL:
+        return spatial_call(name.removeprefix(PREFIX), pieces, scope)
     other = OTHERS.get(name)
     if other is not None:
         return other(list(pieces), scope)
@@ -83,6 +87,15 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
     lowered = arguments[0].text if name in ("lower", "lcase") else ""
     trimmed = arguments[0].text if name == "trim" and len(arguments) == 1 else ""
     return DuckText(spelled, type, lowered=lowered, trimmed=trimmed)
+
+
+def spatial_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> DuckText:
+    """A call of a function of geometries, which are texts here."""
+    typed = [stand_in(place, piece) for place, piece in enumerate(pieces)]
+    found, type = called(Call(name, tuple(one for one, _ in typed)), tuple(typed), refuse)
+    assert isinstance(found, Call)
+    arguments = as_typed(pieces, found.arguments, scope)
+    return evaluated_with(name, arguments, STRING if type == GEOMETRY else type, scope)
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:

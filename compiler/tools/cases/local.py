@@ -24,6 +24,7 @@ from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Function
 from neelc.ir.program import Column, Program, Stream, streams_read
+from neelc.ir.types import stored
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pipeline import compile_program
 from neelc.runtime.failures import KernelFailure, sentence
@@ -175,7 +176,7 @@ def local_rows(
 ) -> list[tuple[object, ...]]:
     """The rows of a plan over tables, with these columns; raises `UnspelledOperation`, or what fails."""
     program = local_program(relations, {name: one.types for name, one in tables.items()}, calls)
-    expected = {column.name: column.type for column in columns}
+    expected = {column.name: stored(column.type) for column in columns}
     assert dict(program.columns) == expected, f"columns {program.columns} instead of {expected}"
     run = engine.run(program, tables, functions)
     try:

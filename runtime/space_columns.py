@@ -1,0 +1,127 @@
+"""Functions of geometries over columns of Arrow, for Spark, DuckDB and kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime.failures import FailureContext
+from neelc.runtime.kernels.events import NullableArray
+from neelc.runtime.values.functions.space import (
+    PREFIX,
+    SPATIAL,
+    Array,
+    computed,
+    constant,
+    geometries,
+    library,
+    written,
+)
+from neelc.runtime.worker import explained
+
+SAMPLE = 256
+"""Rows by which it is decided whether texts are repeated so often that each is read once."""
+
+TYPES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "double": pa.float64(),
+    "geometry": pa.string(),
+    "binary": pa.binary(),
+}
+SPARK_TYPES = {"boolean": "BOOLEAN", "double": "DOUBLE", "geometry": "STRING", "binary": "BINARY"}
+
+
+def column_of_space(
+    name: str, columns: Sequence[pa.Array], fixed: dict[int, object] | None = None
+) -> pa.Array:
+    """The function of columns. `fixed` are arguments that are the same in all rows, by their places.
+
+    >>> column_of_space("st_distance", [pa.array(["POINT (3 4)", "x", None])], {1: "POINT (0 0)"}).to_pylist()
+    [5.0, None, None]
+    """
+    constants, given = fixed or {}, iter(columns)
+    count = len(columns) + len(constants)
+    arguments = []
+    for kind, place in zip(SPATIAL[name].takes, range(count), strict=False):
+        if place in constants:
+            arguments.append(_constant(constants[place]))
+        else:
+            arguments.append(_argument(kind, next(given)))
+    rows = len(columns[0]) if columns else 1
+    if not rows:
+        return pa.array([], TYPES[SPATIAL[name].gives])
+    found = computed(name, [(one.values, one.valid) for one in arguments])
+    values = written(found, name)
+    if SPATIAL[name].gives == "geometry":
+        return pa.array(_broadcast(values, rows), pa.string(), from_pandas=True)
+    return pa.array(_broadcast(values, rows), TYPES[SPATIAL[name].gives])
+
+
+def _broadcast(values: Array, rows: int) -> Array:
+    return values if len(values) == rows else np.broadcast_to(values, rows)
+
+
+def _constant(value: object) -> NullableArray:
+    return NullableArray(np.array([value], object if isinstance(value, str | bytes) else float))
+
+
+def _argument(kind: str, column: pa.Array) -> NullableArray:
+    if kind == "g":
+        return geometry_column(column)
+    valid = np.asarray(column.is_valid()) if column.null_count else None
+    if kind == "n":
+        filled = column.fill_null(0.0) if column.null_count else column
+        return NullableArray(np.asarray(filled.to_numpy(zero_copy_only=False), float), valid)
+    return NullableArray(column.to_numpy(zero_copy_only=False), valid)
+
+
+def geometry_column(column: pa.Array) -> NullableArray:
+    """The geometries of a column of texts. A text that stands in several rows is read once.
+
+    >>> geometry_column(pa.array(["POINT (1 2)", "?", None])).valid.tolist()
+    [True, False, False]
+    """
+    solid = column if not pa.types.is_dictionary(column.type) else column.dictionary_decode()
+    head = solid.slice(0, SAMPLE)
+    if len(solid) > 1 and len(head.unique()) * 4 <= len(head):
+        coded = solid.dictionary_encode()
+        few = coded.dictionary.to_numpy(zero_copy_only=False)
+        known = np.empty(len(few) + 1, object)  # the last one is that of NULL
+        known[:-1] = _read(few)
+        found = known[coded.indices.fill_null(len(few)).to_numpy(zero_copy_only=False)]
+    else:
+        found = geometries(solid.to_numpy(zero_copy_only=False).astype(object))
+    valid = ~np.asarray(library().is_missing(found))
+    return NullableArray(found, None if valid.all() else valid)
+
+
+def _read(few: Array) -> Array:
+    """The geometries of different texts, prepared to be compared with several others."""
+    if len(few) <= 16:
+        return np.fromiter((constant(text) for text in few), object, len(few))
+    found = geometries(few.astype(object))
+    library().prepare(found)
+    return found
+
+
+# For Spark: functions of the session.
+
+
+def declare_space(spark: Any, made: Any, names: Sequence[str]) -> None:
+    """Give a session the functions of geometries that the texts of a query call. `made` is Spark's
+    `arrow_udf`."""
+    for name in names:
+        spark.udf.register(PREFIX + name, made(_of_rows(name), SPARK_TYPES[SPATIAL[name].gives]))
+
+
+def _of_rows(name: str) -> Callable[..., pa.Array]:
+    def call(*columns: pa.Array) -> pa.Array:
+        with explained(FailureContext(held="the rows of a query")):
+            return column_of_space(name, columns)
+
+    # Spark asks for the types of the arguments, to know that it is given arrays of Arrow.
+    call.__annotations__ = {"columns": pa.Array, "return": pa.Array}
+    return call
