@@ -126,6 +126,22 @@ def _reversed(name: str) -> Callable[..., Array]:
     return lambda one, other: np.asarray(getattr(library(), name)(other, one))
 
 
+def _coordinate(axis: str) -> Callable[[Array], Array]:
+    """Of points; NaN of what is none, or is empty."""
+
+    def coordinate(whole: Array) -> Array:
+        shapely = library()
+        found = np.full(len(whole), np.nan)
+        points = (shapely.get_type_id(whole) == 0) & ~shapely.is_empty(whole)
+        found[points] = getattr(shapely, axis)(whole[points])
+        return found
+
+    return coordinate
+
+
+_x, _y = _coordinate("get_x"), _coordinate("get_y")
+
+
 def _is_geodesic(metric: Sequence[Array]) -> bool:
     return bool(metric) and str(metric[0][0]).lower() == GEODESIC
 
@@ -140,7 +156,8 @@ def _is_near(one: Array, other: Array, distance: Array, *metric: Array) -> Array
     if _is_geodesic(metric):
         found = geodesic_distance(one, other)
         return np.asarray(found <= distance)  # of an empty one there is no distance: false, as in the plane
-    return _symmetric("dwithin")(one, other, distance)
+    # Of a negative distance, GEOS gives one answer for prepared geometries and another one for others.
+    return _symmetric("dwithin")(one, other, distance) & (distance >= 0)
 
 
 def _length(one: Array, *metric: Array) -> Array:
@@ -175,19 +192,15 @@ def geodesic_distance(one: Array, other: Array) -> Array:
     are nearest on a map whose longitudes are scaled by the cosine of the latitude."""
     shapely = library()
     one, other = np.broadcast_arrays(one, other)
-    if (shapely.get_type_id(one) == 0).all() and (shapely.get_type_id(other) == 0).all():
-        return geodesic.distance(
-            *(axis(side) for side in (one, other) for axis in (shapely.get_x, shapely.get_y))
-        )
-    scale = np.cos(np.radians(shapely.get_y(shapely.centroid(one))))
-    scale = np.where(np.isfinite(scale), np.maximum(scale, 1e-9), 1.0)
-    between = shapely.shortest_line(_stretched(one, scale), _stretched(other, scale))
-    known = ~shapely.is_missing(between)
     found = np.full(len(one), np.nan)
-    ends = shapely.get_coordinates(between[known]).reshape(-1, 4)
-    found[known] = geodesic.distance(
-        ends[:, 0] / scale[known], ends[:, 1], ends[:, 2] / scale[known], ends[:, 3]
-    )
+    points = (shapely.get_type_id(one) == 0) & (shapely.get_type_id(other) == 0)
+    found[points] = geodesic.distance(_x(one[points]), _y(one[points]), _x(other[points]), _y(other[points]))
+    rest = ~points & ~shapely.is_empty(one) & ~shapely.is_empty(other)
+    one, other = one[rest], other[rest]
+    scale = np.maximum(np.cos(np.radians(_y(shapely.centroid(one)))), 1e-9)
+    ends = shapely.get_coordinates(shapely.shortest_line(_stretched(one, scale), _stretched(other, scale)))
+    x, y, other_x, other_y = ends.reshape(-1, 4).T
+    found[rest] = geodesic.distance(x / scale, y, other_x / scale, other_y)
     return found
 
 
@@ -256,8 +269,8 @@ SPATIAL: dict[str, SpatialFunction] = {
     "st_length": SpatialFunction("go", "double", _length),
     "st_perimeter": SpatialFunction("go", "double", _perimeter),
     "st_point": SpatialFunction("nn", "geometry", _point),
-    "st_x": SpatialFunction("g", "double", _ordered("get_x")),
-    "st_y": SpatialFunction("g", "double", _ordered("get_y")),
+    "st_x": SpatialFunction("g", "double", _x),
+    "st_y": SpatialFunction("g", "double", _y),
 }
 """The scalar functions of geometries. NULL of NULL, and of what has no value: the distance to an empty
 geometry, the x of a line."""
@@ -320,7 +333,7 @@ def _in_place(results: Array, valid: Truths, gives: str) -> Column:
     """The results at the places of the rows that they are of."""
     kind = KINDS.get(gives)
     if results.dtype == object:
-        there = np.array([one is not None for one in results.tolist()], bool)
+        there = np.array([one is not None and one == one for one in results.tolist()], bool)
     else:
         there = ~np.isnan(results) if kind is np.float64 else np.ones(len(results), bool)
     valid = valid.copy()
