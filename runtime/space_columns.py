@@ -14,9 +14,11 @@ from neelc.runtime.values.functions.space import (
     PREFIX,
     SPATIAL,
     Array,
+    Truths,
     computed,
     constant,
     geometries,
+    geometries_of_bytes,
     library,
     written,
 )
@@ -30,8 +32,15 @@ TYPES: dict[str, pa.DataType] = {
     "double": pa.float64(),
     "geometry": pa.string(),
     "binary": pa.binary(),
+    "doubles": pa.list_(pa.float64()),
 }
-SPARK_TYPES = {"boolean": "BOOLEAN", "double": "DOUBLE", "geometry": "STRING", "binary": "BINARY"}
+SPARK_TYPES = {
+    "boolean": "BOOLEAN",
+    "double": "DOUBLE",
+    "geometry": "STRING",
+    "binary": "BINARY",
+    "doubles": "ARRAY<DOUBLE>",
+}
 
 
 def column_of_space(
@@ -54,10 +63,18 @@ def column_of_space(
     if not rows:
         return pa.array([], TYPES[SPATIAL[name].gives])
     found = computed(name, [(one.values, one.valid) for one in arguments])
+    if SPATIAL[name].gives == "doubles":
+        return _lists(*found)
     values = written(found, name)
     if SPATIAL[name].gives == "geometry":
         return pa.array(_broadcast(values, rows), pa.string(), from_pandas=True)
     return pa.array(_broadcast(values, rows), TYPES[SPATIAL[name].gives])
+
+
+def _lists(values: Array, valid: Truths | None) -> pa.Array:
+    places = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
+    absent = None if valid is None else pa.array(~valid)
+    return pa.ListArray.from_arrays(places, values.reshape(-1), mask=absent)
 
 
 def _broadcast(values: Array, rows: int) -> Array:
@@ -85,6 +102,8 @@ def geometry_column(column: pa.Array) -> NullableArray:
     [True, False, False]
     """
     solid = column if not pa.types.is_dictionary(column.type) else column.dictionary_decode()
+    if pa.types.is_binary(solid.type) or pa.types.is_large_binary(solid.type):
+        return _of_bytes(solid)
     head = solid.slice(0, SAMPLE)
     if len(solid) > 1 and len(head.unique()) * 4 <= len(head):
         coded = solid.dictionary_encode()
@@ -94,6 +113,30 @@ def geometry_column(column: pa.Array) -> NullableArray:
         found = known[coded.indices.fill_null(len(few)).to_numpy(zero_copy_only=False)]
     else:
         found = geometries(solid.to_numpy(zero_copy_only=False).astype(object))
+    valid = ~np.asarray(library().is_missing(found))
+    return NullableArray(found, None if valid.all() else valid)
+
+
+_KEPT: dict[bytes, Any] = {}
+"""Larger geometries that were read before, prepared: one side of a correlator comes again and again."""
+MOST_KEPT = 50_000
+LARGE = 64
+"""Bytes of a geometry that takes longer to be read than to be looked up."""
+
+
+def _of_bytes(column: pa.Array) -> NullableArray:
+    values = column.to_numpy(zero_copy_only=False).astype(object)
+    if column.nbytes < LARGE * len(column):
+        found = geometries_of_bytes(values)
+    else:
+        if len(_KEPT) > MOST_KEPT:
+            _KEPT.clear()
+        new = list({one for one in values.tolist() if one not in _KEPT})
+        if new:
+            read = geometries_of_bytes(np.fromiter(new, object, len(new)))
+            library().prepare(read)
+            _KEPT.update(zip(new, read, strict=True))
+        found = np.fromiter(map(_KEPT.__getitem__, values.tolist()), object, len(values))
     valid = ~np.asarray(library().is_missing(found))
     return NullableArray(found, None if valid.all() else valid)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
+from neelc.engines.spark.grids import MEETING
 from neelc.runtime.space_columns import column_of_space, geometry_column
 from neelc.runtime.values.functions import geodesic
 from neelc.runtime.values.functions.space import SPATIAL, geometries, single, texts
@@ -114,7 +116,7 @@ def test_engines_agree_on_random_geometries(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("name", sorted(SPATIAL))
 def test_columns_have_the_values_of_single_calls(name: str) -> None:
     chance, function = Random(name), SPATIAL[name]
-    drawn = {
+    drawn: dict[str, Callable[[], object]] = {
         "g": lambda: geometry(chance),
         "n": lambda: chance.choice((0.5, 2.0, -1.0)),
         "b": lambda: chance.choice((bytes.fromhex(WKB), b"", b"\x01")),
@@ -244,3 +246,49 @@ def test_without_shapely_the_error_says_how_to_install_it(tmp_path: Path) -> Non
     said = in_new_process(path, "sys.modules['shapely'] = None", "print(outcome.diff)")
     assert "error[NEEL5093]" in said
     assert said.count("functions of geometries require shapely: pip install 'neelc[spatial]'") == 2
+
+
+# Correlators by the cells of a grid.
+
+
+def near(chance: Random) -> str:
+    """A condition that a grid can be used for."""
+    one, other = chance.sample(["a.g", "b.g"], 2)
+    distance = chance.choice(("2", "0", "-1", "1.5", f"{one[0]}.r"))
+    metric, far = chance.choice((("", distance), (", 'geodesic'", f"{distance} * 90000")))
+    return chance.choice(
+        (
+            *(f"{name}({one}, {other})" for name in MEETING),
+            f"st_dwithin({one}, {other}, {far}{metric})",
+            f"st_distance({one}, {other}{metric}) <= {far}",
+            f"{far} > st_distance({one}, st_buffer({other}, 1){metric})",
+        )
+    )
+
+
+def random_correlator(chance: Random) -> str:
+    streams = []
+    for name in "st":
+        rows = "\n".join(
+            f"{time}  {time}  '{geometry(chance)}'  {chance.randrange(3)}"
+            for time in sorted(chance.choices(range(1, 30), k=chance.randrange(4, 14)))
+        )
+        streams.append(f"events {name} type none\nts  id  g:GEOMETRY  r:INT\n{rows}\n")
+    window = f"WINDOW(TIME {chance.randrange(1, 25)} MILLISECONDS)"
+    more = chance.choice(("", " AND a.r <= b.r", f" AND {near(chance)}"))
+    query = f"SELECT a.id AS one, b.id AS other FROM s a {window}, t b {window} WHERE {near(chance)}{more}"
+    return f"# Random.\n{''.join(streams)}\nquery\n{query}\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_correlators_agree_on_random_geometries(tmp_path: Path, seed: int) -> None:
+    chance, path, found = Random(seed), tmp_path / "random.case", 0
+    for _ in range(8):
+        path.write_text(random_correlator(chance))
+        cases.update(path)
+        case = cases.load(path)
+        assert not isinstance(case.expected, str), path.read_text()
+        found += "matches none" not in path.read_text()
+        for outcome in (run_locally(case), cases.run_as_stream(case)):
+            assert outcome.passed, f"{path.read_text()}\n{outcome.diff}"
+    assert found > 1

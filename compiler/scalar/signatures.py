@@ -258,6 +258,7 @@ sqrt(DOUBLE) -> DOUBLE
 st_area(geometry) -> DOUBLE
 st_asbinary(geometry) -> BINARY
 st_astext(geometry) -> STRING
+st_bounds(geometry [, DOUBLE, metric]) -> ARRAY<DOUBLE>
 st_buffer(geometry, DOUBLE) -> GEOMETRY
 st_centroid(geometry) -> GEOMETRY
 st_contains(geometry, geometry) -> BOOLEAN

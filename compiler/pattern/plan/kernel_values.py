@@ -369,7 +369,9 @@ class KernelValues:
         match expression:
             case e.Literal(str(text)):
                 return Constant(text)
-            case e.Call(name, arguments) if name in SPATIAL and len(names) != 1:
+            case e.Call(name, arguments) if (
+                name in SPATIAL and len(names) != 1 and type_of(expression) == GEOMETRY
+            ):
                 return Apply(name, self._spatial(name, arguments), "geometry")
         if len(names) != 1 or has_lists(expression) or any(map(_is_elsewhere, names)):
             raise NotInKernel(str(expression))

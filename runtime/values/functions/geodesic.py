@@ -87,3 +87,27 @@ def _length(rest: Array, arc: Array, sine: Array, cosine: Array, middle: Array) 
     third = b / 6 * middle * (4 * sine**2 - 3) * (4 * middle**2 - 3)
     change = b * sine * (middle + b / 4 * (cosine * (2 * middle**2 - 1) - third))
     return np.asarray(POLE * a * (arc - change))
+
+
+LEAST_CURVED = 6_335_439.0
+"""The least radius by which the surface is curved anywhere: so far at least are two points of one degree."""
+
+
+def around(bounds: Array, metres: Array) -> Array:
+    """Bounds with room for a length on the Earth: the longitudes of what may cross a pole, or where the
+    longitude jumps from 180 to -180, are all.
+
+    >>> around(np.array([[10.0, 60, 10, 60]]), np.array([111_000.0])).round().tolist()
+    [[8.0, 59.0, 12.0, 61.0]]
+    >>> around(np.array([[179.9, 0, 179.9, 0]]), np.array([111_000.0])).round().tolist()
+    [[-180.0, -1.0, 180.0, 1.0]]
+    """
+    angle = metres / LEAST_CURVED * 1.001
+    low_x, low_y, high_x, high_y = bounds.T
+    least, most = low_y - np.degrees(angle), high_y + np.degrees(angle)
+    farthest = np.radians(np.maximum(np.abs(low_y), np.abs(high_y)))
+    with np.errstate(all="ignore"):
+        room = np.degrees(np.arcsin(np.sin(angle) / np.cos(farthest))) * 1.001
+    west, east = low_x - room, high_x + room
+    everywhere = ~((least > -90) & (most < 90) & (west > -180) & (east < 180))
+    return np.stack([np.where(everywhere, -180.0, west), least, np.where(everywhere, 180.0, east), most], 1)

@@ -224,6 +224,20 @@ def _buffer(one: Array, distance: Array) -> Array:
     return found
 
 
+def _bounds(one: Array, distance: Array | None = None, *metric: Array) -> Array:
+    """The least x and y and the greatest ones, with room for a distance; None of what is empty."""
+    shapely = library()
+    found = np.asarray(shapely.bounds(one))
+    if distance is not None:
+        found = np.broadcast_to(found, (max(len(one), len(distance)), 4))
+        room = np.maximum(np.broadcast_to(distance, len(found)), 0.0)
+        found = geodesic.around(found, room) if _is_geodesic(metric) else found + room[:, None] * OUTWARD
+    return found
+
+
+OUTWARD = np.array([-1.0, -1.0, 1.0, 1.0])
+
+
 def _same(one: Array) -> Array:
     return np.array(one, object)
 
@@ -255,6 +269,7 @@ SPATIAL: dict[str, SpatialFunction] = {
     "st_area": SpatialFunction("g", "double", _ordered("area")),
     "st_asbinary": SpatialFunction("g", "binary", _ordered("to_wkb")),
     "st_astext": SpatialFunction("g", "geometry", _same),
+    "st_bounds": SpatialFunction("gno", "doubles", _bounds),
     "st_buffer": SpatialFunction("gn", "geometry", _buffer),
     "st_centroid": SpatialFunction("g", "geometry", _ordered("centroid")),
     "st_difference": SpatialFunction("gg", "geometry", _ordered("difference")),
@@ -309,7 +324,8 @@ def _attempted(function: SpatialFunction, arrays: Sequence[Array], rows: int) ->
     shapely = library()
     try:
         with np.errstate(all="ignore"):
-            return np.broadcast_to(function.compute(*arrays), rows)
+            found = function.compute(*arrays)
+        return found if len(found) == rows else np.broadcast_to(found, (rows, *found.shape[1:]))
     except shapely.errors.GEOSException:
         pass
     # Some operations fail on areas whose borders cross themselves: these rows have no value.
@@ -324,20 +340,22 @@ def _attempted(function: SpatialFunction, arrays: Sequence[Array], rows: int) ->
     return found
 
 
-def _nothing(rows: int, gives: str) -> Array:
+def _nothing(rows: int, gives: str, more: tuple[int, ...] = (4,)) -> Array:
     kind = KINDS.get(gives)
+    if gives == "doubles":
+        return np.zeros((rows, *more))
     return np.full(rows, None, object) if kind is None else np.zeros(rows, kind)
 
 
 def _in_place(results: Array, valid: Truths, gives: str) -> Column:
     """The results at the places of the rows that they are of."""
-    kind = KINDS.get(gives)
     if results.dtype == object:
         there = np.array([one is not None and one == one for one in results.tolist()], bool)
     else:
-        there = ~np.isnan(results) if kind is np.float64 else np.ones(len(results), bool)
+        numbers = results if results.ndim == 1 else results[:, 0]
+        there = ~np.isnan(numbers) if numbers.dtype.kind == "f" else np.ones(len(results), bool)
     valid = valid.copy()
-    values = _nothing(len(valid), gives)
+    values = _nothing(len(valid), gives, results.shape[1:])
     values[np.flatnonzero(valid)[there]] = results[there]
     valid[np.flatnonzero(valid)[~there]] = False
     return values, None if valid.all() else valid
@@ -348,6 +366,10 @@ def written(found: Column, name: str) -> Array:
     values, valid = found
     if SPATIAL[name].gives == "geometry":
         return texts(values)
+    if values.ndim == 2:
+        lists = np.empty(len(values), object)
+        lists[:] = values.tolist()
+        values = lists
     if valid is None:
         return values
     values = values.astype(object)

@@ -1,0 +1,33 @@
+"""Cases with geometries on Spark, however they are executed; and geometries as bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asked_cases import CASES, ask_cases
+from on_spark import Asking
+
+import neelc
+
+pytest.importorskip("shapely")
+PATHS = sorted((CASES / "space").glob("*.case"))
+
+
+@pytest.mark.parametrize("strategy", ["kernel", "join"])
+def test_cases(spark: Any, strategy: str) -> None:
+    asked = ask_cases(spark, PATHS, Asking(strategy, shuffled=1))
+    assert asked.problems == []
+    assert asked.answered >= (7 if strategy == "kernel" else 3), asked.refused
+
+
+def test_geometries_may_be_bytes(spark: Any) -> None:
+    rows = [(1, "A", bytes.fromhex(WKB)), (2, "B", b"no geometry"), (3, "B", None)]
+    frame = spark.createDataFrame(rows, "ts BIGINT, kind STRING, pos BINARY")
+    declared = "CREATE STREAM s (ts BIGINT, kind STRING, pos GEOMETRY) TIMESTAMP BY ts TYPE BY kind;\n"
+    query = f"{declared} PATTERN s p RETURN p.ts AS ts, st_x(p.pos) AS x, p.pos AS pos"
+    found = neelc.sql(spark, query, s=frame).collect()
+    assert sorted(map(tuple, found)) == [(1, 1.0, "POINT (1 2)"), (2, None, None), (3, None, None)]
+
+
+WKB = "0101000000000000000000f03f0000000000000040"
