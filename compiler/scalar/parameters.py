@@ -29,6 +29,7 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
 from neelc.ir.script import HostSelect, Script, Statement
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.scalar.space import spelled_out
 from neelc.source import Span
 from neelc.syntax import expression, window
 from neelc.syntax.host import parameters_in
@@ -250,9 +251,9 @@ def with_aggregates(
         if key in known:
             name, aggregate, type = known[key]
             return replace(node, name=name, type=type, function=aggregate.function)
-        return node
+        return spelled_out(node)
 
-    found = change(statement) if known or declared else statement
+    found = change(statement)
     assert isinstance(found, Statement)
     return found
 

@@ -15,8 +15,10 @@ from neelc.ir.expressions import Aggregate, Call, EveryElement, Expr, Interval, 
 from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    GEOMETRY,
     INT,
     STRING,
     TIMESTAMP,
@@ -27,6 +29,7 @@ from neelc.ir.types import (
     DataType,
     Map,
 )
+from neelc.runtime.space_aggregates import distance
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate, paired
@@ -171,7 +174,12 @@ def _registered(
     argument, type = typed(arguments[0], report)
     if not _is_one_list(found, node, report):
         return wrong(node)
-    if any(part == YEAR_INTERVAL for part in walk(type)):
+    if node.type == GEOMETRY or node.function is distance:
+        if type not in (GEOMETRY, STRING, BINARY, VOID):
+            message = f"the argument of `{node.name}` must be a GEOMETRY, or its text, not {type}"
+            report("NEEL2106", message, argument.span or node.span, form)
+            return wrong(node)
+    elif any(part == YEAR_INTERVAL for part in walk(type)):
         message = f"the argument of `{node.name}` must be a value that Python has, not {YEAR_INTERVAL}"
         report("NEEL2106", message, argument.span or node.span, None)
         return wrong(node)
