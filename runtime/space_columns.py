@@ -92,6 +92,8 @@ def _argument(kind: str, column: pa.Array) -> NullableArray:
     if kind == "n":
         filled = column.fill_null(0.0) if column.null_count else column
         return NullableArray(np.asarray(filled.to_numpy(zero_copy_only=False), float), valid)
+    if kind == "l":
+        return NullableArray(np.fromiter(column.to_pylist(), object, len(column)), valid)
     return NullableArray(column.to_numpy(zero_copy_only=False), valid)
 
 

@@ -121,6 +121,7 @@ def test_columns_have_the_values_of_single_calls(name: str) -> None:
         "n": lambda: chance.choice((0.5, 2.0, -1.0)),
         "b": lambda: chance.choice((bytes.fromhex(WKB), b"", b"\x01")),
         "o": lambda: "geodesic",
+        "l": lambda: [geometry(chance) for _ in range(chance.randrange(4))],
     }
     for takes in {function.takes, function.takes.rstrip("o")}:
         rows = [
@@ -167,7 +168,14 @@ def test_every_function_has_a_signature() -> None:
     assert spatial == set(SPATIAL)
     for name in spatial:
         signature = SCALAR_SIGNATURES[name]
-        kinds = {"geometry": "g", "DOUBLE": "n", "metric": "o", "BINARY": "b", "STRING": "g"}
+        kinds = {
+            "geometry": "g",
+            "DOUBLE": "n",
+            "metric": "o",
+            "BINARY": "b",
+            "STRING": "g",
+            "geometries": "l",
+        }
         found = "".join(kinds[kind] for kind in (*signature.required, *signature.optional))
         assert found == SPATIAL[name].takes
 

@@ -29,7 +29,7 @@ from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
 from neelc.ir.script import HostSelect, Script, Statement
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
-from neelc.scalar.space import spelled_out
+from neelc.scalar.space import over_rows, spelled_out
 from neelc.source import Span
 from neelc.syntax import expression, window
 from neelc.syntax.host import parameters_in
@@ -252,6 +252,18 @@ def with_aggregates(
             name, aggregate, type = known[key]
             return replace(node, name=name, type=type, function=aggregate.function)
         return spelled_out(node)
+
+    found = change(statement)
+    assert isinstance(found, Statement)
+    return found
+
+
+def with_short_names(statement: Statement) -> Statement:
+    """A MATCH_RECOGNIZE with functions of geometries by their own names, and aggregates of them."""
+
+    def change(node: Node) -> Node:
+        node = map_children(node, change)
+        return over_rows(node) if isinstance(node, Call) else node
 
     found = change(statement)
     assert isinstance(found, Statement)

@@ -278,10 +278,12 @@ st_intersects(geometry, geometry) -> BOOLEAN
 st_isempty(geometry) -> BOOLEAN
 st_isvalid(geometry) -> BOOLEAN
 st_length(geometry [, metric]) -> DOUBLE
+st_makeline(geometries) -> GEOMETRY
 st_overlaps(geometry, geometry) -> BOOLEAN
 st_perimeter(geometry [, metric]) -> DOUBLE
 st_point(DOUBLE, DOUBLE) -> GEOMETRY
 st_touches(geometry, geometry) -> BOOLEAN
+st_union_of(geometries) -> GEOMETRY
 st_within(geometry, geometry) -> BOOLEAN
 st_x(geometry) -> DOUBLE
 st_y(geometry) -> DOUBLE
@@ -399,7 +401,7 @@ KIND_WORDS = {
     **dict.fromkeys(("any", "common", "comparable", "ordered", "joined"), "value"),
     **dict.fromkeys(("inexact", "numeric", "quantity", "real"), "number"),
     **dict.fromkeys(("bits", "days", "integers", "word"), "integer"),
-    **dict.fromkeys(("nested", "pairs", "set", "sortable", "texts"), "array"),
+    **dict.fromkeys(("nested", "pairs", "set", "sortable", "texts", "geometries"), "array"),
     "maps": "map",
     "truth": "condition",
     **dict.fromkeys(("clock", "instant", "moment"), "timestamp"),
@@ -529,6 +531,10 @@ def _geometry(type: DataType) -> DataType | None:
     return type if type == STRING else GEOMETRY if type in (GEOMETRY, BINARY, VOID) else None
 
 
+def _geometries(type: DataType) -> DataType | None:
+    return type if isinstance(type, Array) and type.element in (GEOMETRY, STRING, BINARY) else None
+
+
 def _hexed(type: DataType) -> DataType | None:
     return BIGINT if is_number(type) or type == VOID else _text(type)
 
@@ -575,6 +581,7 @@ KINDS: dict[str, One] = {
     "encoding": _to(STRING),
     "field": _to(STRING),
     "form": _to(STRING),
+    "geometries": _geometries,
     "geometry": _geometry,
     "hexed": _hexed,
     "inexact": lambda type: None if isinstance(type, Decimal) else _to(DOUBLE, STRING, numbers=True)(type),
@@ -704,6 +711,7 @@ NAMES = {
     "encoding": "STRING",
     "field": "STRING",
     "form": "STRING",
+    "geometries": "an array of geometries",
     "geometry": "a GEOMETRY, or its text",
     "hexed": "a number, STRING or BINARY",
     "inexact": "a number that is no DECIMAL",

@@ -30,6 +30,21 @@ SPATIAL_AGGREGATES: dict[str, tuple[str, UserAggregate, types.DataType]] = {
 """By their names: as if users had registered them, so that every language and engine has them."""
 
 
+def over_rows(node: Call) -> Call:
+    """The same, where an aggregate is over the rows of a match: a function of the list of their values.
+
+    >>> from neelc.syntax import expression
+    >>> print(over_rows(expression("distance(A.pos)")))
+    st_length(st_makeline(collect_list(A.pos)))
+    """
+    name = node.name.lower()
+    if name not in SPATIAL_AGGREGATES or len(node.arguments) != 1:
+        return spelled_out(node)
+    values = replace(node, name="collect_list")
+    line = Call("st_union_of" if name == "st_union" else "st_makeline", (values,), span=node.span)
+    return Call("st_length", (line,), span=node.span) if name == "distance" else line
+
+
 def spelled_out(node: Call) -> Call:
     """A call by the name of the function, or of the aggregate, that is meant.
 

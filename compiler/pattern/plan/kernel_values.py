@@ -359,6 +359,8 @@ class KernelValues:
     def _spatial(self, name: str, arguments: tuple[e.Expr, ...]) -> tuple[Value, ...]:
         """The arguments of a function of geometries: geometries are texts, which the kernel reads once."""
         kinds = SPATIAL[name].takes
+        if "l" in kinds:
+            raise NotInKernel(name)
         return tuple(
             self.value(one) if kind == "n" else self._geometry(one)
             for kind, one in zip(kinds, arguments, strict=False)

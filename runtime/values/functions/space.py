@@ -242,9 +242,47 @@ def _same(one: Array) -> Array:
     return np.array(one, object)
 
 
+# Of the values of lists, in their order. What is NULL, or malformed, is left out.
+
+
+def union_of(values: Sequence[object]) -> Any:
+    """What the geometries cover together; None of none, or where borders that cross themselves forbid it."""
+    found, shapely = known_geometries(values), library()
+    try:
+        return shapely.union_all(found) if len(found) else None
+    except shapely.errors.GEOSException:
+        return None
+
+
+def line_through(values: Sequence[object]) -> Any:
+    """The line through the points, and through the centres of what is no point; of one point, that point."""
+    points, shapely = points_of(values), library()
+    if not len(points):
+        return None
+    return shapely.points(points[0]) if len(points) == 1 else shapely.linestrings(points)
+
+
+def known_geometries(values: Sequence[object]) -> Array:
+    """The geometries of texts, or of bytes."""
+    there = np.fromiter((one for one in values if one is not None), object)
+    of_bytes = len(there) > 0 and isinstance(there[0], bytes)
+    found = geometries_of_bytes(there) if of_bytes else geometries(there)
+    return found[~np.asarray(library().is_missing(found))]
+
+
+def points_of(values: Sequence[object]) -> Array:
+    """The coordinates of points and centres; what is empty has none."""
+    return np.asarray(library().get_coordinates(library().centroid(known_geometries(values))))
+
+
+def _of_lists(function: Callable[[Sequence[object]], Any]) -> Callable[[Array], Array]:
+    return lambda lists: np.fromiter(map(function, lists), object, len(lists))
+
+
 @dataclass(frozen=True)
 class SpatialFunction:
-    """What a function takes (g: geometries, n: numbers, b: bytes, o: an option) and gives."""
+    """What a function takes (g: geometries, l: lists of them, n: numbers, b: bytes, o: an option) and
+    gives."""
 
     takes: str
     gives: str
@@ -282,8 +320,10 @@ SPATIAL: dict[str, SpatialFunction] = {
     "st_isempty": SpatialFunction("g", "boolean", _ordered("is_empty")),
     "st_isvalid": SpatialFunction("g", "boolean", _ordered("is_valid")),
     "st_length": SpatialFunction("go", "double", _length),
+    "st_makeline": SpatialFunction("l", "geometry", _of_lists(line_through)),
     "st_perimeter": SpatialFunction("go", "double", _perimeter),
     "st_point": SpatialFunction("nn", "geometry", _point),
+    "st_union_of": SpatialFunction("l", "geometry", _of_lists(union_of)),
     "st_x": SpatialFunction("g", "double", _x),
     "st_y": SpatialFunction("g", "double", _y),
 }
@@ -387,7 +427,7 @@ def single(name: str) -> Callable[..., object]:
     def function(*values: object) -> object:
         kinds = SPATIAL[name].takes
         columns = [
-            (np.array([value], float if kind == "n" else object), None)
+            (np.array([value], float) if kind == "n" else np.fromiter([value], object, 1), None)
             for kind, value in zip(kinds, values, strict=False)
         ]
         (found,) = written(computed(name, columns), name).tolist()
