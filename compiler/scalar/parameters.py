@@ -27,6 +27,7 @@ from neelc.ir.expressions import (
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
+from neelc.ir.row_patterns import MatchRecognize
 from neelc.ir.script import HostSelect, Script, Statement
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.space import over_rows, spelled_out
@@ -258,15 +259,15 @@ def with_aggregates(
     return found
 
 
-def with_short_names(statement: Statement) -> Statement:
+def with_short_names(clause: MatchRecognize) -> MatchRecognize:
     """A MATCH_RECOGNIZE with functions of geometries by their own names, and aggregates of them."""
 
     def change(node: Node) -> Node:
         node = map_children(node, change)
         return over_rows(node) if isinstance(node, Call) else node
 
-    found = change(statement)
-    assert isinstance(found, Statement)
+    found = change(clause)
+    assert isinstance(found, MatchRecognize)
     return found
 
 
