@@ -12,8 +12,8 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from neelc.runtime.space_aggregates import AGGREGATES
 from neelc.runtime.values.functions.space import MissingPackage
+from neelc.runtime.values.functions.space_aggregates import AGGREGATES
 
 Function = Callable[[list[object]], object]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from neelc.arguments import UserAggregate
 from neelc.ir import types
 from neelc.ir.expressions import Call
-from neelc.runtime.space_aggregates import AGGREGATES
+from neelc.runtime.values.functions.space_aggregates import AGGREGATES
 
 SHORT = {
     "area": "st_area",

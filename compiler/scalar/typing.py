@@ -29,7 +29,7 @@ from neelc.ir.types import (
     DataType,
     Map,
 )
-from neelc.runtime.space_aggregates import distance
+from neelc.runtime.values.functions.space_aggregates import distance
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate, paired

@@ -267,7 +267,7 @@ def known_geometries(values: Sequence[object]) -> Array:
     there = np.fromiter((one for one in values if one is not None), object)
     of_bytes = len(there) > 0 and isinstance(there[0], bytes)
     found = geometries_of_bytes(there) if of_bytes else geometries(there)
-    return found[~np.asarray(library().is_missing(found))]
+    return np.asarray(found[~np.asarray(library().is_missing(found))], object)
 
 
 def points_of(values: Sequence[object]) -> Array:
