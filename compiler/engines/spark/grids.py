@@ -67,13 +67,14 @@ def near_condition(
 ) -> NearCondition | None:
     """The first of the conditions by which a grid can be used, between variables of both sides.
 
-    >>> from neelc.syntax import expression
-    >>> sides = frozenset("a"), frozenset("b")
-    >>> for text in ("st_within(b.x, a.y)", "st_distance(a.x, b.x) < 5", "NOT st_touches(a.x, b.x)"):
-    ...     found = near_condition([expression(text)], *sides)
+    >>> from pattern_examples import query
+    >>> texts = "st_within(b.user, a.user)", "st_distance(a.user, b.user) < 5", "a.user = b.user"
+    >>> for text in texts:
+    ...     where = query(f"SEQ(A a, B b) WHERE {text}").pattern.where
+    ...     found = near_condition([where], frozenset("a"), frozenset("b"))
     ...     print(found and (str(found.left), str(found.right), str(found.distance)))
-    ('a.y', 'b.x', 'None')
-    ('a.x', 'b.x', '5')
+    ('a.user', 'b.user', 'None')
+    ('a.user', 'b.user', '5')
     None
     """
     for condition in ready:

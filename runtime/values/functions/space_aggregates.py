@@ -15,8 +15,8 @@ Values = Sequence[object]
 def union(values: Values) -> object:
     """What the geometries cover together.
 
-    >>> union(["POLYGON ((0 0, 2 0, 2 2, 0 2, 0 0))", None, "POLYGON ((2 0, 3 0, 3 2, 2 2, 2 0))"])
-    'POLYGON ((0 2, 2 2, 3 2, 3 0, 2 0, 0 0, 0 2))'
+    >>> union(["POINT (1 2)", None, "LINESTRING (0 2, 4 2)"])
+    'LINESTRING (0 2, 4 2)'
     """
     return _text(union_of(values))
 
