@@ -22,6 +22,7 @@ from neelc.ir.types import (
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -61,6 +62,7 @@ _SIMPLE: dict[str, DataType] = {
 # The first form that fits. A collation belongs to a string's type; patterns compare strings by their bytes.
 _FORMS: tuple[tuple[re.Pattern[str], DataType], ...] = (
     (re.compile(r"(string|char|varchar)\b.*"), STRING),
+    (re.compile(r"geometry\b.*"), GEOMETRY),
     (re.compile(r"interval (day|hour|minute|second)\b.*"), DAY_INTERVAL),
     (re.compile(r"interval (year|month)\b.*"), YEAR_INTERVAL),
 )

@@ -54,7 +54,7 @@ def fitted_columns(columns: Sequence[Column], stream: Stream) -> Items | None:
     ]
     if wrong:
         raise NeelError(wrong, table.source)
-    if all(column == found for column, found in pairs):
+    if all(column == found and found.type != GEOMETRY for column, found in pairs):
         return None
     return tuple((_expression(column, found, stream), column.name) for column, found in pairs)
 
@@ -65,6 +65,8 @@ def _expression(column: Column, found: Column, stream: Stream) -> str:
         return by_format(found.name, stream.timestamp_format or "", stream.name)
     if column.type == GEOMETRY and found.type == BINARY:
         return f"{PREFIX}st_geomfromwkb({text})"
+    if found.type == GEOMETRY:  # Spark's own, which no other engine has
+        return f"{PREFIX}st_geomfromwkb(st_asbinary({text}))"
     return text if stored(column.type) == stored(found.type) else f"CAST({text} AS {spark_type(column.type)})"
 
 

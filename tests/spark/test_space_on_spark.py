@@ -30,4 +30,14 @@ def test_geometries_may_be_bytes(spark: Any) -> None:
     assert sorted(map(tuple, found)) == [(1, 1.0, "POINT (1 2)"), (2, None, None), (3, None, None)]
 
 
+def test_geometries_of_spark(spark: Any) -> None:
+    own = pytest.importorskip("pyspark.sql.types")
+    if not hasattr(own, "GeometryType"):
+        pytest.skip("this Spark has no GEOMETRY")
+    frame = spark.sql(f"SELECT 1L AS ts, 'A' AS kind, st_geomfromwkb(X'{WKB}') AS pos")
+    query = "PATTERN s p WHERE st_within(p.pos, 'POLYGON ((0 0, 3 0, 3 3, 0 0))') RETURN p.pos AS pos"
+    stream = neelc.stream(frame, timestamp="ts", type="kind")
+    assert [row.pos for row in neelc.sql(spark, query, s=stream).collect()] == ["POINT (1 2)"]
+
+
 WKB = "0101000000000000000000f03f0000000000000040"

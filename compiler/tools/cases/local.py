@@ -143,7 +143,7 @@ def _result(case: CaseFile, ready: PreparedCase, zone: str) -> Result:
 
 def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:
     """The rows of a stream, as the reference interpreter has them."""
-    types = {column.name: column.type for column in stream.own_columns}
+    types = {column.name: stored(column.type) for column in stream.own_columns}
     return LocalTable(arrow_table(rows, types), types)
 
 

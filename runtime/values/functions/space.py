@@ -96,13 +96,13 @@ def constant(text: str) -> Any:
 
 
 def _geometries_of(values: Array) -> Array:
-    """Of texts their geometries; geometries as they are."""
-    if values.dtype.kind == "U" or (len(values) == 1 and isinstance(values[0], str)):
-        return np.fromiter((constant(str(one)) for one in values), object, len(values))
-    if len(values) and any(isinstance(one, str) for one in values[:1]):
-        return geometries(values)
+    """Of texts their geometries, those of one text prepared; geometries as they are."""
     first = next((one for one in values if one is not None), None)
-    return geometries(values) if isinstance(first, str) else values
+    if not isinstance(first, str):
+        return values
+    if len(values) == 1:
+        return np.fromiter([constant(str(first))], object, 1)
+    return geometries(values.astype(object))
 
 
 # The functions, of arrays without NULLs. Arrays of one entry stand for all rows.
