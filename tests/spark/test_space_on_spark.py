@@ -35,7 +35,7 @@ def test_geometries_of_spark(spark: Any) -> None:
     if not hasattr(own, "GeometryType"):
         pytest.skip("this Spark has no GEOMETRY")
     frame = spark.sql(f"SELECT 1L AS ts, 'A' AS kind, st_geomfromwkb(X'{WKB}') AS pos")
-    query = "PATTERN s p WHERE st_within(p.pos, 'POLYGON ((0 0, 3 0, 3 3, 0 0))') RETURN p.pos AS pos"
+    query = "PATTERN s p WHERE st_within(p.pos, 'POLYGON ((0 0, 3 3, 0 3, 0 0))') RETURN p.pos AS pos"
     stream = neelc.stream(frame, timestamp="ts", type="kind")
     assert [row.pos for row in neelc.sql(spark, query, s=stream).collect()] == ["POINT (1 2)"]
 
