@@ -89,6 +89,7 @@ def random_case(chance: Random) -> str:
             f"SEQ(A a, B+ b[], C c) WHERE {steps}",
             f"SEQ(A a, B+ b[]) WHERE {steps} AND {condition(chance, 'b[first].g', 'a.g')}",
             f"SEQ(A a, B? b) WHERE {two}",
+            "SEQ(A a, B+ b[]) WHERE distance(b[].g) < 4 AND st_x(trajectory(b[].g)) IS NULL",
         )
     )
     events = "\n".join(rows)

@@ -40,4 +40,26 @@ def test_geometries_of_spark(spark: Any) -> None:
     assert [row.pos for row in neelc.sql(spark, query, s=stream).collect()] == ["POINT (1 2)"]
 
 
+def test_correlators(spark: Any) -> None:
+    positions = spark.createDataFrame(
+        [(1, 1, "POINT (1 1)"), (2, 2, "POINT (9 9)"), (3, 3, "POINT (20 1)"), (4, 4, "POINT"), (5, 5, None)],
+        "ts BIGINT, id INT, pos STRING",
+    )
+    areas = spark.createDataFrame(
+        [(1, "POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))"), (2, "POLYGON ((0 0, 10 0, 10 10, 0 10, 0 0))")],
+        "number INT, area STRING",
+    )
+    query = """CREATE STREAM s (ts BIGINT, id INT, pos GEOMETRY) TIMESTAMP BY ts;
+        CREATE RELATION r (number INT, area GEOMETRY);
+        SELECT s.id AS id, r.number AS number FROM s, r WHERE {}"""
+    inside = neelc.sql(spark, query.format("st_contains(r.area, s.pos)"), s=positions, r=areas)
+    assert sorted((row.id, row.number) for row in inside.collect()) == [(1, 1), (1, 2), (2, 2)]
+    near = neelc.sql(spark, query.format("distance(r.area, s.pos) <= 10"), s=positions, r=areas)
+    assert sorted((row.id, row.number) for row in near.collect()) == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 2)]
+    paths = """CREATE STREAM s (ts BIGINT, id INT, pos GEOMETRY) TIMESTAMP BY ts;
+        SELECT trajectory(pos) AS path, distance(pos) AS length FROM s WINDOW(TIME 2 MILLISECONDS)"""
+    found = {row.path for row in neelc.sql(spark, paths, s=positions).collect()}
+    assert found == {"POINT (1 1)", "LINESTRING (1 1, 9 9)", "LINESTRING (9 9, 20 1)", "POINT (20 1)", None}
+
+
 WKB = "0101000000000000000000f03f0000000000000040"
