@@ -200,6 +200,7 @@ CATALOGUE: dict[str, str] = {
     "NEEL5071": "a row of a stream without an event time",
     "NEEL5090": "a record of a stream that cannot be read",
     "NEEL5091": "a checkpoint that another query, or another version of neelc, has written",
+    "NEEL5093": "functions of geometries require shapely, which is not installed",
     "NEEL5101": "a run failed",
     "NEEL5102": "Spark's workers lack a package",
     "NEEL5103": "Spark's workers have another version of Python or of neelc",

@@ -23,6 +23,7 @@ from neelc.runtime.program import (
     folds,
     registered_folds,
 )
+from neelc.runtime.space_columns import geometry_column
 
 
 def condition_columns(program: PatternProgram) -> frozenset[str]:
@@ -73,9 +74,11 @@ def _is_plain(type: pa.DataType) -> bool:
 
 
 def plain(name: str, column: pa.Array) -> NullableArray:
-    """A column of numbers or truth values, without a copy where that is possible."""
+    """A column of numbers or truth values, without a copy where that is possible; of texts, geometries."""
     if pa.types.is_null(column.type):
         return NullableArray(np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_))
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return geometry_column(column)  # texts that are compared have codes
     if not _is_plain(column.type):
         raise KernelFailure(
             FailureDetails(COLUMN, f"a condition cannot use column {name} of type {column.type}")

@@ -34,6 +34,7 @@ TYPES: dict[str, pa.DataType] = {
     "DOUBLE": pa.float64(),
     "STRING": pa.string(),
     "BINARY": pa.binary(),
+    "GEOMETRY": pa.string(),
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
     "TIMESTAMP_NTZ": pa.timestamp("us"),

@@ -12,7 +12,13 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from neelc.runtime.values.functions.space import MissingPackage
+from neelc.runtime.values.functions.space_aggregates import AGGREGATES
+
 Function = Callable[[list[object]], object]
+
+BUILT_IN = {name: function for name, (function, _) in AGGREGATES.items()}
+"""Functions that need not be given."""
 
 MOST_SHOWN = 200
 """Characters of a value in a message."""
@@ -42,6 +48,9 @@ def needed(registered: Mapping[str, Function], names: Iterable[str]) -> dict[str
     function with a type: the function alone goes to workers."""
     functions = {}
     for name in dict.fromkeys(names):
+        if name not in registered and name in BUILT_IN:
+            functions[name] = BUILT_IN[name]
+            continue
         if name not in registered:
             there = ", ".join(registered) or "none"
             raise ValueError(f"the query calls the aggregate {name}, which is not given; given are: {there}")
@@ -66,6 +75,8 @@ def called(name: str, function: Function, type: str, values: Sequence[object]) -
         return None
     try:
         result = function(list(values))  # a list of its own: it may sort it
+    except MissingPackage:
+        raise
     except Exception as error:
         reason = f"{error.__class__.__name__}: {error}" if str(error) else error.__class__.__name__
         message = f"aggregate `{name}` raised {_cut(reason)} for {_shown(list(values))}"
@@ -190,6 +201,7 @@ FITS: dict[str, Callable[[object], object]] = {
     "DOUBLE": _double,
     "STRING": _text,
     "BINARY": _bytes,
+    "GEOMETRY": _text,
     "DATE": _date,
     "TIMESTAMP": _instant,
     "TIMESTAMP_NTZ": _local,

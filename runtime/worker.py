@@ -24,6 +24,7 @@ from neelc.runtime.failures import (
     AGGREGATE,
     INTERNAL,
     MEMORY,
+    PACKAGE,
     STATE,
     FailureContext,
     FailureDetails,
@@ -33,6 +34,7 @@ from neelc.runtime.failures import (
 )
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.user_functions import AggregateFailure
+from neelc.runtime.values.functions.space import MissingPackage
 
 Batches = Iterator[pa.RecordBatch]
 BatchFunction = Callable[[Batches], Batches]
@@ -273,6 +275,8 @@ def failure_of(error: Exception, context: FailureContext) -> KernelFailure:
             )
         case AggregateFailure():
             failure = KernelFailure(FailureDetails(AGGREGATE, str(error)))
+        case MissingPackage():
+            failure = KernelFailure(FailureDetails(PACKAGE, str(error)))
         case MemoryError():
             message = f"a worker has not enough memory for {context.held}"
             failure = KernelFailure(FailureDetails(MEMORY, message))

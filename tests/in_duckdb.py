@@ -227,7 +227,7 @@ def differences(rows: DuckRows, expected: Sequence[ExpectedValues]) -> list[str]
         except UnspelledOperation as problem:
             found.append(f"{one.name}: {one.text} is not spelled: {problem}")
             continue
-        if piece.type != one.type:
+        if piece.type != t.stored(one.type):
             found.append(f"{one.name}: {one.text} is {one.type}, not {piece.type}")
         else:
             pieces.append((one, piece))

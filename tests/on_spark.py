@@ -20,7 +20,7 @@ from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.names import bare
 from neelc.ir.program import Column, Program, Stream, streams_read
-from neelc.ir.types import Array, DataType, Map, Struct
+from neelc.ir.types import Array, DataType, Map, Struct, stored
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pipeline import compile_program
 from neelc.runtime.reference import Result, Tables
@@ -196,7 +196,7 @@ def answered(questions: Sequence[tuple[Question, Any]]) -> Iterator[tuple[Questi
 def check_columns(question: Question, frame: Any) -> None:
     """The names and types of a DataFrame are those that the binder found."""
     found = [(field.name, widest(field.dataType.simpleString())) for field in frame.schema]
-    expected = [(column.name, type_text(column.type)) for column in question.columns]
+    expected = [(column.name, type_text(stored(column.type))) for column in question.columns]
     assert found == expected, f"columns {found} instead of {expected}"
 
 

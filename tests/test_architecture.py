@@ -53,6 +53,7 @@ REFERENCE_READS = (
 )
 
 DOORS = {
+    "shapely": ("neelc.runtime.values.functions.space",),
     "antlr4": ("neelc.syntax", "neelc.grammar"),
     "sqlglot": ("neelc.scalar.spark", "neelc.scalar.duckdb", "neelc.engines.spark"),
     "duckdb": ("neelc.engines.local", "neelc.api.local_frame"),

@@ -40,6 +40,7 @@ WITHOUT_CASE = {
     "NEEL4135": "of MATCH_RECOGNIZE over a streaming DataFrame; tests/test_row_streams.py has some.",
     "NEEL5070": "±4611686018427387903 is the farthest; tests/spark/test_far_times.py has some.",
     "NEEL5090": "the message has its place and the record; tests/spark/test_stream.py has some.",
+    "NEEL5093": "shapely is there where tests run; tests/test_space.py takes it away.",
     "NEEL5091": "the message says what has changed, and the ways out; tests/cli/test_stream.py has some.",
     "NEEL5071": "MATCH_RECOGNIZE orders rows by it; tests/spark/test_row_streams_on_spark.py has one.",
     "NEEL5101": "it is the message of Spark or DuckDB in one line; on a worker, with the part and the key.",

@@ -93,7 +93,9 @@ def requirements(section: str, option: str) -> dict[str, str]:
     return {re.split(r"[ <>=!~\[]", line)[0]: line for line in lines if line}
 
 
-EXTRAS = {name: requirements("options.extras_require", name) for name in ("connect", "lsp", "notebook")}
+EXTRAS = {
+    name: requirements("options.extras_require", name) for name in ("connect", "lsp", "notebook", "spatial")
+}
 DEVELOPMENT = requirements("options.extras_require", "dev")
 
 

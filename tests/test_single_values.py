@@ -171,6 +171,8 @@ def calls(signature: Signature, chance: Random) -> Iterator[str]:
         given = [chance.choice(arguments if chance.random() < 0.8 else LITERALS) for _ in range(count)]
         if signature.name == "named_struct":
             given = [part for place, one in enumerate(given) for part in (f"'f{place}'", one)]
+        if "geometries" in signature.required:
+            given[0] = f"array({given[0]}, a.s, 'POINT (1 2)')"
         if "unit" in signature.required:
             given[0] = chance.choice(("MONTH", "DAY", "SECOND"))
         yield f"{signature.name}({', '.join(given)})"

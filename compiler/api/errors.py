@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from neelc.errors import CATALOGUE, Diagnostic, NeelError, render
 from neelc.files import CallError
-from neelc.runtime.failures import AGGREGATE, SKIP, STATE, parse_failure, window_text
+from neelc.runtime.failures import AGGREGATE, PACKAGE, SKIP, STATE, parse_failure, window_text
 from neelc.runtime.values.datetime_patterns import EXAMPLE
 from neelc.source import Source, Span
 
@@ -176,7 +176,7 @@ def shortened(text: str) -> str:
     return cut(plain(flush[-1 if stack else 0]))
 
 
-_CODES = {AGGREGATE: "NEEL5008", SKIP: "NEEL5009", STATE: "NEEL5091"}
+_CODES = {AGGREGATE: "NEEL5008", PACKAGE: "NEEL5093", SKIP: "NEEL5009", STATE: "NEEL5091"}
 
 # The message of an expression that refuses a value, in whatever Spark wraps around it.
 _REFUSAL = re.compile(r"\b(NEEL5\d{3}): (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)

@@ -23,6 +23,7 @@ from neelc.ir.program import Column
 from neelc.ir.types import DAY_INTERVAL, STRING, VARIANT
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.user_functions import AggregateFailure
+from neelc.runtime.values.functions.space import MissingPackage
 from neelc.runtime.values.times import in_zone
 from neelc.scalar.duckdb.pieces import EvaluatedCall, UnspelledOperation, quoted, shown
 from neelc.scalar.duckdb.queries import spelled_query
@@ -402,6 +403,8 @@ def local_failure(error: Exception) -> NeelRunError | None:
         return NeelRunError(text, "NEEL5008")
     if failed_call := _FAILED_CALL.search(text):
         return NeelRunError(failed_call[1].strip(), "NEEL5008")
+    if isinstance(error, MissingPackage):
+        return NeelRunError(text, "NEEL5093")
     if is_failed_run(error):
         return NeelRunError(_first_line(text), "NEEL5101")
     return None

@@ -22,6 +22,7 @@ from neelc.ir.types import (
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -36,6 +37,7 @@ from neelc.ir.types import (
     Map,
     Struct,
     StructField,
+    stored,
 )
 from neelc.runtime.values.times import UTC, in_zone, zone_of
 
@@ -60,6 +62,7 @@ _SIMPLE: dict[str, DataType] = {
 # The first form that fits. A collation belongs to a string's type; patterns compare strings by their bytes.
 _FORMS: tuple[tuple[re.Pattern[str], DataType], ...] = (
     (re.compile(r"(string|char|varchar)\b.*"), STRING),
+    (re.compile(r"geometry\b.*"), GEOMETRY),
     (re.compile(r"interval (day|hour|minute|second)\b.*"), DAY_INTERVAL),
     (re.compile(r"interval (year|month)\b.*"), YEAR_INTERVAL),
 )
@@ -115,7 +118,7 @@ def ddl(columns: Iterable[Column]) -> str:
     >>> ddl([Column("ts", BIGINT), Column("unit price", DOUBLE)])
     '`ts` BIGINT, `unit price` DOUBLE'
     """
-    return ", ".join(f"{quote(column.name)} {column.type}" for column in columns)
+    return ", ".join(f"{quote(column.name)} {stored(column.type)}" for column in columns)
 
 
 # Rows of an engine as rows of the reference interpreter, so that all are printed alike. The local engine has

@@ -34,8 +34,10 @@ from neelc.ir.script import (
     PatternQuery,
     Script,
 )
-from neelc.ir.types import STRING
+from neelc.ir.types import STRING, stored
 from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.space_columns import declare_space
+from neelc.runtime.values.functions.space import PREFIX
 from neelc.scalar.spark.trees import alias
 from neelc.source import Source, Span
 
@@ -283,6 +285,11 @@ def fitted(frame: Frame, stream: Stream) -> Frame:
     Raises `NeelError` if one is missing, or of a type whose values the declared one does not hold.
     """
     items = fitted_columns(columns_of(frame.schema), stream)
+    if items is not None and any(text.startswith(f"{PREFIX}st_geomfromwkb") for text, _ in items):
+        from pyspark.sql import functions
+
+        made: Frame = functions
+        declare_space(frame.sparkSession, made.arrow_udf, ["st_geomfromwkb"])
     return frame if items is None else frame.selectExpr(*(f"{text} AS {alias(name)}" for text, name in items))
 
 
@@ -345,7 +352,7 @@ def _widened(schema: Frame, columns: Sequence[Column]) -> Frame | None:
 
 def text_columns(stream: Stream) -> list[Column]:
     """The columns as files hold them: times of a pattern are texts, which `fitted` reads."""
-    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
+    return [replace(c, type=STRING if c.name in stream.texts else stored(c.type)) for c in stream.own_columns]
 
 
 def _set(reader: Frame, options: Mapping[str, str]) -> Frame:

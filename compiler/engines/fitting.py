@@ -9,7 +9,19 @@ from neelc.engines.spark.relations import Items
 from neelc.engines.spark.scans import by_format
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.program import Column, Stream
-from neelc.ir.types import DOUBLE, FLOAT, SIMPLE_TYPES, STRING, DataType, Decimal, SimpleType
+from neelc.ir.types import (
+    BINARY,
+    DOUBLE,
+    FLOAT,
+    GEOMETRY,
+    SIMPLE_TYPES,
+    STRING,
+    DataType,
+    Decimal,
+    SimpleType,
+    stored,
+)
+from neelc.runtime.values.functions.space import PREFIX
 from neelc.scalar.operators import is_number
 from neelc.scalar.spark.trees import identifier, spark_type
 from neelc.source import Source, Span
@@ -42,7 +54,7 @@ def fitted_columns(columns: Sequence[Column], stream: Stream) -> Items | None:
     ]
     if wrong:
         raise NeelError(wrong, table.source)
-    if all(column == found for column, found in pairs):
+    if all(column == found and found.type != GEOMETRY for column, found in pairs):
         return None
     return tuple((_expression(column, found, stream), column.name) for column, found in pairs)
 
@@ -51,7 +63,11 @@ def _expression(column: Column, found: Column, stream: Stream) -> str:
     text = identifier(found.name)
     if column.name in stream.texts and found.type == STRING:
         return by_format(found.name, stream.timestamp_format or "", stream.name)
-    return text if column.type == found.type else f"CAST({text} AS {spark_type(column.type)})"
+    if column.type == GEOMETRY and found.type == BINARY:
+        return f"{PREFIX}st_geomfromwkb({text})"
+    if found.type == GEOMETRY:  # Spark's own, which no other engine has
+        return f"{PREFIX}st_geomfromwkb(st_asbinary({text}))"
+    return text if stored(column.type) == stored(found.type) else f"CAST({text} AS {spark_type(column.type)})"
 
 
 def _misfit(column: Column, found: Column, table: CellTable) -> Diagnostic:
@@ -63,12 +79,15 @@ def _misfit(column: Column, found: Column, table: CellTable) -> Diagnostic:
 
 
 def holds(wide: DataType, narrow: DataType) -> bool:
-    """Whether every value of `narrow` is a value of `wide`, or can be written as one: STRING holds all.
+    """Whether every value of `narrow` is a value of `wide`, or can be written as one: STRING holds all,
+    and a GEOMETRY may be a text or bytes.
 
     >>> from neelc.ir.types import BIGINT, INT, TIMESTAMP
     >>> holds(BIGINT, INT), holds(INT, BIGINT), holds(STRING, TIMESTAMP), holds(Decimal(10, 0), INT)
     (True, False, True, True)
     """
+    if wide == GEOMETRY:
+        return narrow in (GEOMETRY, STRING, BINARY, SIMPLE_TYPES["VOID"])
     match wide, narrow:
         case _ if wide == narrow or narrow == SIMPLE_TYPES["VOID"]:
             return True

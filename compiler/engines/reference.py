@@ -24,6 +24,7 @@ from neelc.runtime.reference import (
     run,
 )
 from neelc.runtime.user_functions import AggregateFailure
+from neelc.runtime.values.functions.space import MissingPackage
 from neelc.source import Source, Span
 
 Tables = Mapping[str, Sequence[Row]]
@@ -79,6 +80,9 @@ def execute(
         raise NeelError(
             [Diagnostic("NEEL5008", str(failure), span, _advice(failure))], inputs.source
         ) from None
+    except MissingPackage as failure:
+        hint = "or run it where shapely is installed"
+        raise NeelError([Diagnostic("NEEL5093", str(failure), Span(0, 1), hint)], inputs.source) from None
     by_place = dict(zip(needed, results, strict=True))
     return [by_place[place] for place in places]
 

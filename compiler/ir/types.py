@@ -82,6 +82,9 @@ TIMESTAMP_NTZ = SimpleType("TIMESTAMP_NTZ")
 DAY_INTERVAL = SimpleType("INTERVAL DAY TO SECOND")
 YEAR_INTERVAL = SimpleType("INTERVAL YEAR TO MONTH")
 
+GEOMETRY = SimpleType("GEOMETRY")
+"""A point, a line, an area or several of them. Its values are texts, WKT, in data and inside of engines."""
+
 VARIANT = SimpleType("VARIANT")
 """Of the key and the columns in the table of many rules. No expression of a query has this type."""
 
@@ -89,7 +92,7 @@ SIMPLE_TYPES = {
     t.name: t
     for t in (
         VOID, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY,
-        DATE, TIMESTAMP, TIMESTAMP_NTZ, DAY_INTERVAL, YEAR_INTERVAL,
+        DATE, TIMESTAMP, TIMESTAMP_NTZ, DAY_INTERVAL, YEAR_INTERVAL, GEOMETRY,
     )
 }  # fmt: skip
 
@@ -127,6 +130,22 @@ LENGTHS = {
 
 TIME_UNITS = (*reversed(LENGTHS), "MONTH", "QUARTER", "YEAR")
 """All units, the shortest first."""
+
+
+def stored(type: DataType) -> DataType:
+    """The type by which engines hold values of a type: a GEOMETRY is a STRING.
+
+    >>> print(stored(Array(GEOMETRY)))
+    ARRAY<STRING>
+    """
+    match type:
+        case Array(element):
+            return Array(stored(element))
+        case Map(key, value):
+            return Map(stored(key), stored(value))
+        case Struct(fields):
+            return Struct(tuple(StructField(field.name, stored(field.type)) for field in fields))
+    return STRING if type == GEOMETRY else type
 
 
 def is_orderable(type: DataType) -> bool:

@@ -10,6 +10,7 @@ from neelc.ir import types as t
 from neelc.ir.node import Node, children, map_children, remembered
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
+from neelc.runtime.values.functions.space import SPATIAL
 from neelc.runtime.values.times import UTC, in_zone, instant_text, timestamp_text
 from neelc.scalar.type_of import is_zoned, type_of
 
@@ -55,6 +56,8 @@ def calls_declared(node: Node) -> bool:
 def _is_open(node: Node) -> bool:
     if isinstance(node, e.Call) and node.declared is not None:
         return True
+    if isinstance(node, e.Call) and node.name in SPATIAL:
+        return True  # shapely is not needed to compile a query
     return isinstance(node, _OPEN) or _grows(node) or any(map(_is_open, children(node)))
 
 

@@ -35,6 +35,7 @@ from neelc.ir.types import (
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -63,6 +64,15 @@ INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 REALS = (FLOAT, DOUBLE)
 
 
+GEOMETRY_CASTS: dict[tuple[DataType, DataType], str] = {
+    (STRING, GEOMETRY): "st_geomfromtext",
+    (BINARY, GEOMETRY): "st_geomfromwkb",
+    (GEOMETRY, STRING): "st_astext",
+    (GEOMETRY, BINARY): "st_asbinary",
+}
+"""The functions that casts of geometries are."""
+
+
 def is_number(type: DataType) -> bool:
     return type in INTEGERS or type in REALS or isinstance(type, Decimal)
 
@@ -73,6 +83,9 @@ def is_nested(type: DataType) -> bool:
 
 def cast_to(expression: Expr, source: DataType, target: DataType) -> Expr:
     """The expression, with an implicit cast if its type is another."""
+    if (source, target) in GEOMETRY_CASTS:
+        name = GEOMETRY_CASTS[source, target]
+        return Call(name, (expression,), type=target, span=expression.span)
     return expression if source == target else Cast(expression, target, implicit=True, span=expression.span)
 
 
@@ -176,7 +189,7 @@ def can_cast(source: DataType, target: DataType) -> bool:
         case Struct(fields), Struct(others):
             pairs = zip(fields, others, strict=False)
             return len(fields) == len(others) and all(can_cast(f.type, o.type) for f, o in pairs)
-    if target == STRING:
+    if target == STRING or (source, target) in GEOMETRY_CASTS:
         return True
     if is_nested(source) or is_nested(target):
         return False
@@ -211,6 +224,8 @@ def hint_for_comparison(left: DataType, right: DataType) -> str:
     "an interval is written INTERVAL '5' SECOND"
     """
     kinds = (left, right)
+    if GEOMETRY in kinds:
+        return "st_equals(a, b) compares places; CAST(... AS STRING) compares texts"
     for kind in kinds:
         if isinstance(kind, Map):
             return "maps have no order and no equality; their values can be compared: m['key']"
@@ -466,7 +481,7 @@ def _intervals(op: str, left: DataType, right: DataType) -> Sides | None:
 def shared_type(left: DataType, right: DataType, span: Span | None, report: Report) -> DataType | None:
     """The type that two values are compared in; None, and a report, if there is none."""
     shared = common(left, right)
-    if shared is not None and is_orderable(shared):
+    if shared is not None and is_orderable(shared) and shared != GEOMETRY:
         return shared
     message = (
         f"{left} and {right} cannot be compared" if left != right else f"values of {left} cannot be compared"

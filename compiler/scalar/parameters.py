@@ -27,8 +27,10 @@ from neelc.ir.expressions import (
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
+from neelc.ir.row_patterns import MatchRecognize
 from neelc.ir.script import HostSelect, Script, Statement
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
+from neelc.scalar.space import over_rows, spelled_out
 from neelc.source import Span
 from neelc.syntax import expression, window
 from neelc.syntax.host import parameters_in
@@ -250,10 +252,22 @@ def with_aggregates(
         if key in known:
             name, aggregate, type = known[key]
             return replace(node, name=name, type=type, function=aggregate.function)
-        return node
+        return spelled_out(node)
 
-    found = change(statement) if known or declared else statement
+    found = change(statement)
     assert isinstance(found, Statement)
+    return found
+
+
+def with_short_names(clause: MatchRecognize) -> MatchRecognize:
+    """A MATCH_RECOGNIZE with functions of geometries by their own names, and aggregates of them."""
+
+    def change(node: Node) -> Node:
+        node = map_children(node, change)
+        return over_rows(node) if isinstance(node, Call) else node
+
+    found = change(clause)
+    assert isinstance(found, MatchRecognize)
     return found
 
 

@@ -19,6 +19,7 @@ from neelc.ir.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SIMPLE_TYPES,
     STRING,
@@ -37,6 +38,7 @@ from neelc.ir.types import (
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.datetime_patterns import EXAMPLE, MalformedPattern, form_of, pattern_of
 from neelc.runtime.values.functions.json import MalformedPath, path_of
+from neelc.runtime.values.functions.space import METRICS
 from neelc.scalar.operators import (
     DAY_COUNTS,
     INTEGERS,
@@ -257,6 +259,38 @@ space(INT) -> STRING
 split(STRING, STRING [, INT]) -> ARRAY<STRING>
 split_part(STRING, STRING, INT) -> STRING
 sqrt(DOUBLE) -> DOUBLE
+st_area(geometry) -> DOUBLE
+st_asbinary(geometry) -> BINARY
+st_astext(geometry) -> STRING
+st_bounds(geometry [, DOUBLE, metric]) -> ARRAY<DOUBLE>
+st_buffer(geometry, DOUBLE) -> GEOMETRY
+st_centroid(geometry) -> GEOMETRY
+st_contains(geometry, geometry) -> BOOLEAN
+st_coveredby(geometry, geometry) -> BOOLEAN
+st_covers(geometry, geometry) -> BOOLEAN
+st_crosses(geometry, geometry) -> BOOLEAN
+st_difference(geometry, geometry) -> GEOMETRY
+st_disjoint(geometry, geometry) -> BOOLEAN
+st_distance(geometry, geometry [, metric]) -> DOUBLE
+st_dwithin(geometry, geometry, DOUBLE [, metric]) -> BOOLEAN
+st_envelope(geometry) -> GEOMETRY
+st_equals(geometry, geometry) -> BOOLEAN
+st_geomfromtext(STRING) -> GEOMETRY
+st_geomfromwkb(BINARY) -> GEOMETRY
+st_intersection(geometry, geometry) -> GEOMETRY
+st_intersects(geometry, geometry) -> BOOLEAN
+st_isempty(geometry) -> BOOLEAN
+st_isvalid(geometry) -> BOOLEAN
+st_length(geometry [, metric]) -> DOUBLE
+st_makeline(geometries) -> GEOMETRY
+st_overlaps(geometry, geometry) -> BOOLEAN
+st_perimeter(geometry [, metric]) -> DOUBLE
+st_point(DOUBLE, DOUBLE) -> GEOMETRY
+st_touches(geometry, geometry) -> BOOLEAN
+st_union_of(geometries) -> GEOMETRY
+st_within(geometry, geometry) -> BOOLEAN
+st_x(geometry) -> DOUBLE
+st_y(geometry) -> DOUBLE
 startswith(text, text) -> BOOLEAN
 str_to_map(STRING [, STRING, STRING]) -> MAP<STRING, STRING>
 string(any) -> STRING
@@ -375,7 +409,7 @@ KIND_WORDS = {
     **dict.fromkeys(("any", "common", "comparable", "ordered", "joined"), "value"),
     **dict.fromkeys(("inexact", "numeric", "quantity", "real"), "number"),
     **dict.fromkeys(("bits", "days", "integers", "word"), "integer"),
-    **dict.fromkeys(("nested", "pairs", "set", "sortable", "texts"), "array"),
+    **dict.fromkeys(("nested", "pairs", "set", "sortable", "texts", "geometries"), "array"),
     "maps": "map",
     "truth": "condition",
     **dict.fromkeys(("clock", "instant", "moment"), "timestamp"),
@@ -499,6 +533,15 @@ def _real(type: DataType) -> DataType | None:
     return FLOAT if type == FLOAT else DOUBLE if is_number(type) or type in (STRING, VOID) else None
 
 
+def _geometry(type: DataType) -> DataType | None:
+    """A STRING is the text of one, BINARY its bytes."""
+    return type if type == STRING else GEOMETRY if type in (GEOMETRY, BINARY, VOID) else None
+
+
+def _geometries(type: DataType) -> DataType | None:
+    return type if isinstance(type, Array) and type.element in (GEOMETRY, STRING, BINARY) else None
+
+
 def _hexed(type: DataType) -> DataType | None:
     return BIGINT if is_number(type) or type == VOID else _text(type)
 
@@ -550,6 +593,8 @@ KINDS: dict[str, One] = {
     "field": _to(STRING),
     "form": _to(STRING),
     "hashable": _hashable,
+    "geometries": _geometries,
+    "geometry": _geometry,
     "hexed": _hexed,
     "inexact": lambda type: None if isinstance(type, Decimal) else _to(DOUBLE, STRING, numbers=True)(type),
     "instant": _to(TIMESTAMP, *DATETIMES, STRING, numbers=True),
@@ -560,6 +605,7 @@ KINDS: dict[str, One] = {
     "map": lambda type: type if isinstance(type, Map) else None,
     "maps": lambda type: type if isinstance(type, Map) else None,
     "mark": _to(STRING),
+    "metric": _to(STRING),
     "moment": lambda type: type if type == TIMESTAMP_NTZ else _to(TIMESTAMP, DATE, STRING)(type),
     "nested": _nested,
     "number": _kind(numbers=True, void=DOUBLE, string=DOUBLE),
@@ -658,6 +704,7 @@ WRITTEN: dict[str, tuple[Callable[[object], str | None], str]] = {
     "pattern": (_is_pattern(pattern_of), f"for example to_timestamp(x, '{EXAMPLE}')"),
     "field": (_is_anything, "for example date_part('YEAR', x)"),
     "unit": (_is_one_of(UNITS), "for example timestampdiff(MINUTE, a.ts, b.ts)"),
+    "metric": (_is_one_of(METRICS), "for example st_distance(x, y, 'geodesic')"),
     "mark": (_is_mark, "for example mask(x, 'X', 'x', '0')"),
     "share": (_is_share, "for example percentile(b[].x, 0.9)"),
 }
@@ -684,6 +731,8 @@ NAMES = {
     "field": "STRING",
     "form": "STRING",
     "hashable": "a value without maps",
+    "geometries": "an array of geometries",
+    "geometry": "a GEOMETRY, or its text",
     "hexed": "a number, STRING or BINARY",
     "inexact": "a number that is no DECIMAL",
     "instant": "TIMESTAMP, DATE, STRING or a number",
@@ -693,6 +742,7 @@ NAMES = {
     "map": "a map",
     "maps": "a map",
     "mark": "STRING",
+    "metric": "STRING",
     "nested": "an array of arrays",
     "pairs": "an array of structs of a key and a value",
     "set": "an array of values that have an order",

@@ -15,8 +15,10 @@ from neelc.ir.expressions import Aggregate, Call, EveryElement, Expr, Interval, 
 from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
+    GEOMETRY,
     INT,
     STRING,
     TIMESTAMP,
@@ -27,12 +29,24 @@ from neelc.ir.types import (
     DataType,
     Map,
 )
+from neelc.runtime.values.functions.space_aggregates import distance
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
 from neelc.scalar.functions import aggregated, called, is_aggregate, paired
 from neelc.scalar.intervals import counts_months, interval_value
 from neelc.scalar.lambdas import called_with_lambdas
-from neelc.scalar.operators import INTEGERS, Report, Typed, binary, can_cast, cast, common, unary, wrong
+from neelc.scalar.operators import (
+    GEOMETRY_CASTS,
+    INTEGERS,
+    Report,
+    Typed,
+    binary,
+    can_cast,
+    cast,
+    common,
+    unary,
+    wrong,
+)
 from neelc.scalar.rewritten import rewritten
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, SCALAR_SIGNATURES
 from neelc.scalar.type_of import (
@@ -161,7 +175,12 @@ def _registered(
     argument, type = typed(arguments[0], report)
     if not _is_one_list(found, node, report):
         return wrong(node)
-    if any(part == YEAR_INTERVAL for part in walk(type)):
+    if node.type == GEOMETRY or node.function is distance:
+        if type not in (GEOMETRY, STRING, BINARY, VOID):
+            message = f"the argument of `{node.name}` must be a GEOMETRY, or its text, not {type}"
+            report("NEEL2106", message, argument.span or node.span, form)
+            return wrong(node)
+    elif any(part == YEAR_INTERVAL for part in walk(type)):
         message = f"the argument of `{node.name}` must be a value that Python has, not {YEAR_INTERVAL}"
         report("NEEL2106", message, argument.span or node.span, None)
         return wrong(node)
@@ -357,6 +376,8 @@ def _cast(node: e.Cast, operand: Typed, target: DataType, report: Report) -> Typ
         hint = _cast_hint(operand[1], target)
         report("NEEL2108", f"{operand[1]} cannot be cast to {target}", node.span, hint)
         return node, target
+    if (operand[1], target) in GEOMETRY_CASTS:
+        return cast(operand, target), target
     return replace(node, operand=operand[0]), target
 
 

@@ -38,6 +38,7 @@ from neelc.runtime.values.functions import (
     is_like,
     item_of,
 )
+from neelc.runtime.values.functions.space import SPATIAL, computed
 from neelc.runtime.values.order import equal, less
 from neelc.runtime.values.scalars import FAILURES, MICROSECOND, binary, negative, quotient, remainder
 from neelc.runtime.values.types import BITS, EPOCH, DecimalOf, ValueType, cast, fit, single, to_integer
@@ -149,8 +150,15 @@ def _number_of(time: datetime.date) -> int:
     return (time - epoch) // MICROSECOND
 
 
+def _of_space(name: str) -> Callable[..., NullableArray]:
+    return _untyped(
+        lambda *operands: NullableArray(*computed(name, [(one.values, one.valid) for one in operands]))
+    )
+
+
 OPERATIONS: dict[str, Operation] = {
     **{name: Operation(function) for name, function in FUNCTIONS.items()},
+    **{name: Operation(FUNCTIONS[name], _of_space(name)) for name in SPATIAL},
     **{name: Operation(function, sees_nulls=True) for name, function in ABOUT_NULL.items()},
     **{name: Operation(function, typed=True) for name, function in OF_TYPE.items()},
     **{name: Operation(function, sees_nulls=True, typed=True) for name, function in STRUCTS.items()},

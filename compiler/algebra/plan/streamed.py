@@ -30,6 +30,7 @@ from neelc.ir.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     LENGTHS,
     SMALLINT,
@@ -47,7 +48,7 @@ from neelc.runtime.program import Apply, ColumnValue, Value
 from neelc.scalar.signatures import SCALAR_SIGNATURES
 from neelc.scalar.type_of import is_zoned, type_of
 
-COMPUTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE)
+COMPUTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, GEOMETRY)
 """The types, with DECIMAL, of what a worker computes. Columns that it only hands on may have any."""
 
 

@@ -42,6 +42,7 @@ from neelc.ir.types import (
 )
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.values.datetime_patterns import EXAMPLE, timestamp_by
+from neelc.runtime.values.functions import FUNCTIONS
 from neelc.runtime.values.times import (
     UTC,
     date_of,
@@ -96,7 +97,7 @@ def from_text(text: str, type: DataType) -> object:
     match type:
         case Decimal(precision, scale):
             return _decimal(text.strip(), precision, scale)
-        case SimpleType("STRING"):
+        case SimpleType("STRING" | "GEOMETRY"):
             return text
         case FormattedTimestamp(pattern):
             return _found(timestamp_by(pattern, text))
@@ -154,7 +155,9 @@ def _map(pairs: Iterable[tuple[object, object]], type: Map) -> dict[object, obje
 
 def _from_scalar(value: object, type: DataType) -> object:
     match type, value:
-        case SimpleType("STRING"), _:
+        case SimpleType("GEOMETRY"), bytes():
+            return FUNCTIONS["st_geomfromwkb"](value)
+        case SimpleType("STRING" | "GEOMETRY"), _:
             return as_string(value)
         case FormattedTimestamp(), int():
             return from_text(str(value), type)

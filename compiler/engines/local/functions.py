@@ -22,6 +22,7 @@ from neelc.ir.types import (
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -37,8 +38,11 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
+from neelc.runtime.failures import FailureContext
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value
+from neelc.runtime.space_columns import column_of_space
 from neelc.runtime.values.datetime_patterns import timestamp_by
+from neelc.runtime.values.functions.space import SPATIAL
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import extreme
 from neelc.runtime.values.scalars import FAILURES, binary, half_up
@@ -46,6 +50,7 @@ from neelc.runtime.values.statistics import STATISTICS
 from neelc.runtime.values.times import Months, day_interval
 from neelc.runtime.values.types import ValueType, fit
 from neelc.runtime.vector_columns import column_of_call
+from neelc.runtime.worker import explained
 from neelc.scalar.duckdb.pieces import EvaluatedCall, duck_type
 from neelc.scalar.duckdb.variants import JSON_OF
 from neelc.scalar.type_of import value_type
@@ -78,6 +83,8 @@ def _function(
 
     if call.declared is not None:
         return _with_places(_declared(call.declared), len(call.operands))
+    if call.operation in SPATIAL:
+        return _with_places(_spatial(call), len(call.operands))
     fixed = dict(call.constants)
     given = iter(range(len(call.operands)))
     operands: list[Value] = [
@@ -123,6 +130,18 @@ def _declared(function: DeclaredFunction) -> Callable[..., Any]:
     def call(*arrays: Any) -> Any:
         solid = [one.combine_chunks() if hasattr(one, "combine_chunks") else one for one in arrays]
         return column_of_call(function.name, python, takes, str(function.returns), solid)
+
+    return call
+
+
+def _spatial(called: EvaluatedCall) -> Callable[..., Any]:
+    """A function of geometries, of whole arrays."""
+    fixed = dict(called.constants)
+
+    def call(*arrays: Any) -> Any:
+        solid = [one.combine_chunks() if hasattr(one, "combine_chunks") else one for one in arrays]
+        with explained(FailureContext(held="the rows of a query")):
+            return column_of_space(called.operation, solid, fixed)
 
     return call
 
@@ -263,6 +282,7 @@ def arrow_type(type: DataType) -> pa.DataType:
         DOUBLE: pa.float64(),
         STRING: pa.string(),
         BINARY: pa.binary(),
+        GEOMETRY: pa.string(),
         DATE: pa.date32(),
         TIMESTAMP: pa.timestamp("us", "UTC"),
         TIMESTAMP_NTZ: pa.timestamp("us"),

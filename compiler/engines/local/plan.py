@@ -43,7 +43,7 @@ from neelc.engines.spark.relations import (
     functions_of,
 )
 from neelc.ir.expressions import DeclaredFunction
-from neelc.ir.types import DataType
+from neelc.ir.types import DataType, stored
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowOrder, RowProgram
 from neelc.runtime.kernels.rules.program import RuleSet
@@ -72,7 +72,8 @@ def local_program(
 ) -> LocalProgram:
     """What runs for a plan over streams with these columns; raises `UnspelledOperation`. `calls` are the
     functions that the queries of the streams need."""
-    writer = _ProgramWriter(streams, dict(calls or {}), relations.declared)
+    held = {name: {one: stored(type) for one, type in types.items()} for name, types in streams.items()}
+    writer = _ProgramWriter(held, dict(calls or {}), relations.declared)
     for let in in_exact_order(relations.lets):
         writer.add(let)
     texts = [*map(_text, writer.steps), *writer.observed.values()]

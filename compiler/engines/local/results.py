@@ -11,6 +11,7 @@ from neelc.engines.local.pool import LocalWorkerFailure
 from neelc.engines.local.program import Types
 from neelc.runtime.failures import KernelFailure
 from neelc.runtime.user_functions import AggregateFailure
+from neelc.runtime.values.functions.space import MissingPackage
 
 
 def row_values(batches: Any, types: Types) -> Iterator[tuple[object, ...]]:
@@ -33,4 +34,6 @@ def is_failed_run(error: Exception) -> bool:
 
     if type(error) is OSError:  # Arrow's words for what fails while DuckDB's rows are read
         return re.match(r"(\w+ )+Error: ", str(error)) is not None
-    return isinstance(error, duckdb.Error | KernelFailure | AggregateFailure | LocalWorkerFailure)
+    return isinstance(
+        error, duckdb.Error | KernelFailure | AggregateFailure | MissingPackage | LocalWorkerFailure
+    )

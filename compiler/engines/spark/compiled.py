@@ -71,7 +71,7 @@ from neelc.ir.program import (
     Stream,
     with_all_derived,
 )
-from neelc.ir.types import STRING, DataType
+from neelc.ir.types import STRING, DataType, stored
 from neelc.pattern.analysis.rule_columns import rule_query_of
 from neelc.pattern.plan.counting.plan import AggregatePlan
 from neelc.pattern.plan.emission import StreamPlan
@@ -626,7 +626,7 @@ def file_read(stream: Stream, path: str, kind: str, options: Mapping[str, str]) 
 
 def _text_columns(stream: Stream) -> list[Column]:
     """The columns as files hold them: times of a pattern are texts."""
-    return [replace(c, type=STRING) if c.name in stream.texts else c for c in stream.own_columns]
+    return [replace(c, type=STRING if c.name in stream.texts else stored(c.type)) for c in stream.own_columns]
 
 
 def _streaming_read(read: Read, columns: Sequence[Column]) -> Read:

@@ -13,6 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 from neelc.algebra.rules.rule import place_of
+from neelc.engines.spark.grids import (
+    CELLS,
+    CORNERS,
+    GRID_COLUMNS,
+    SHAPE,
+    NearCondition,
+    Side,
+    in_cells,
+    in_one_cell,
+    near_condition,
+    texts_of,
+)
 from neelc.engines.spark.relations import (
     AggregateRows,
     Extend,
@@ -47,7 +59,7 @@ from neelc.scalar.spark.trees import identifier
 
 FOREVER = f"{kernel.FOREVER}L"
 
-OWN = ("start", "end", "chunk", "bucket", "width", "last", "place", "passed", "latest", "next")
+OWN = ("start", "end", "chunk", "bucket", "width", "last", "place", "passed", "latest", "next", *GRID_COLUMNS)
 """Names of columns that no payload may have."""
 
 Key = tuple[str, str]
@@ -63,6 +75,8 @@ class EventRelation:
     columns: Mapping[Key, str]
     length: int | None = None
     timeless: bool = False
+    more: Items = ()
+    """Columns that are no part of the payload."""
 
     def items(self, of: str = "") -> Items:
         """The columns of the payload, of a relation with a name or of the only one."""
@@ -128,6 +142,7 @@ def named(attributes: Iterable[Attribute]) -> dict[Key, str]:
 
 
 BUCKET = 4
+GRIDDED: Items = tuple((name, name) for name in (SHAPE, *CORNERS, *CELLS))
 
 
 def emit_correlator(
@@ -171,14 +186,27 @@ def _join(
     def refs(node: Expr) -> str | None:
         return left.reference(node, "l") if _is_of(node, left) else right.reference(node, "r")
 
-    on = [f"({sql(one, refs)})" for one in ready]
+    near = near_condition(ready, _variables(left), _variables(right))
+
+    def read(node: Expr) -> str | None:
+        """The geometries that are compared have been read once, before there are pairs."""
+        if near is not None and node in (near.left, near.right):
+            return f"{'l' if node == near.left else 'r'}.{SHAPE}"
+        return refs(node)
+
+    on = [f"({sql(one, read if near and one is near.condition else refs)})" for one in ready]
     items: list[tuple[str, str]] = [
         (text, columns[key])
         for stage, of in ((left, "l"), (right, "r"))
         for key, (text, _) in zip(stage.columns, stage.items(of), strict=True)
     ]
+    if near is not None:
+        on = [*in_one_cell(), *on]
     conditions = " AND ".join(map(str, ready))
     comment = f"Correlated where {conditions}." if conditions else "Correlated: all pairs of one time."
+    if near is not None:
+        comment += " Only geometries in one cell of a grid are compared."
+        left, right = _in_cells(emitting, left, right, near)
     if right.timeless:
         times = [] if left.timeless else [("l.start", "start"), ("l.`end`", "end")]
         relation = Join(
@@ -200,6 +228,26 @@ def _join(
         items=(*items, (begin, "start"), (end, "end")),
     )
     return EventRelation(emitting.let("correlated", relation, comment), columns, min(known, default=None))
+
+
+def _variables(stage: EventRelation) -> frozenset[str]:
+    return frozenset(variable for variable, _ in stage.columns)
+
+
+def _in_cells(
+    emitting: RelationBuilder, left: EventRelation, right: EventRelation, near: NearCondition
+) -> tuple[EventRelation, EventRelation]:
+    """Both sides with their geometries in the cells of a grid."""
+    sides: list[Side] = []
+    for stage, is_left in ((left, True), (right, False)):
+        times: Items = () if stage.timeless else (("start", "start"), ("`end`", "end"))
+        sides.append((stage.relation, texts_of(near, is_left, stage.sql), (*stage.items(), *times)))
+    names = in_cells(emitting.let, sides)
+    found = [
+        EventRelation(name, stage.columns, stage.length, stage.timeless, GRIDDED)
+        for name, stage in zip(names, (left, right), strict=True)
+    ]
+    return found[0], found[1]
 
 
 def _columns(left: EventRelation, right: EventRelation) -> dict[tuple[str, str], str]:
@@ -232,9 +280,10 @@ def _in_buckets(emitting: RelationBuilder, stage: EventRelation, width: int, ext
         comment = "Events in the buckets of time in which they are valid."
         return emitting.let("in_buckets", Extend(stage.relation, ((buckets, "bucket"),)), comment)
     times: Items = (("e.start", "start"), ("e.`end`", "end"), ("x.width", "width"), ("x.last", "last"))
+    more: Items = tuple((f"e.{name}", name) for _, name in stage.more)
     sized = emitting.let(
         "sized",
-        Join((stage.relation, "e"), (extent, "x"), "TRUE", items=(*stage.items("e"), *times)),
+        Join((stage.relation, "e"), (extent, "x"), "TRUE", items=(*stage.items("e"), *more, *times)),
         "One row holds the width of a bucket.",
     )
     # Nothing begins after the last start, so no pair is found in a later bucket.

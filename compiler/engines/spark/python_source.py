@@ -156,6 +156,7 @@ STREAMED = (
 )
 """What the source of a query over streams uses."""
 
+DECLARING_SPACE = ("neelc.runtime.space_columns", "declare_space")
 DECLARING = ("neelc.runtime.vector_columns", "declare_functions")
 AGGREGATING = ("neelc.runtime.user_calls", "aggregated")
 
@@ -184,6 +185,8 @@ def python_source(relations: Relations, title: str) -> str:
         others.append((STREAMING, "watermarked"))
     if relations.in_python:
         others.append(DECLARING)
+    if relations.spatial:
+        others.append(DECLARING_SPACE)
     runtime = _imports([one.program for _, one in kernels], others)
     body = "\n".join((*_declarations(relations), *(_statement(let) for let in relations.lets)))
     functions = "\nfrom pyspark.sql import functions as F" if re.search(r"\bF\.\w+", body) else ""
@@ -213,6 +216,9 @@ def python_source(relations: Relations, title: str) -> str:
 
 def _declarations(relations: Relations) -> Iterator[str]:
     """The functions of users, for the session."""
+    if relations.spatial:
+        names = ", ".join(map(_string, relations.spatial))
+        yield _block("declare_space(", ["spark", "F.arrow_udf", f"[{names}]"])
     calls = [
         f"({_string(one.name)}, {_string(one.spelled)}, {tuple(map(str, one.takes))!r}, "
         f"{_string(str(one.returns))})"

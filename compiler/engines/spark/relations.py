@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from neelc.ir.expressions import DeclaredFunction
 from neelc.rows.bind.host_text import SparkQuery
@@ -25,6 +26,7 @@ from neelc.runtime.program import (
     declared_calls,
     registered_folds,
 )
+from neelc.runtime.values.functions.space import PREFIX, SPATIAL
 from neelc.runtime.values.statistics import OF_LISTS
 
 AnyProgram = (
@@ -287,6 +289,9 @@ class Let:
     comment: str = ""
 
 
+_SPATIAL_CALL = re.compile(rf"\b{PREFIX}(st_\w+)")
+
+
 @dataclass(frozen=True)
 class Relations:
     """A plan: the last relation is the result."""
@@ -300,9 +305,20 @@ class Relations:
         """Those of them that have Python code."""
         return tuple(one for one in self.declared if one.python is not None)
 
+    @cached_property
+    def spatial(self) -> tuple[str, ...]:
+        """The functions of geometries that its texts call. One that a string only mentions is declared in
+        vain."""
+        called = {name for let in self.lets for name in _SPATIAL_CALL.findall(repr(let.relation))}
+        return tuple(sorted(called & set(SPATIAL)))
+
     @property
     def is_relational(self) -> bool:
-        return not self.in_python and not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
+        return (
+            not self.in_python
+            and not self.spatial
+            and not any(isinstance(let.relation, IN_PYTHON) for let in self.lets)
+        )
 
     @property
     def state_identity(self) -> tuple[tuple[str, str], ...]:

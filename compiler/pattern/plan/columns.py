@@ -167,9 +167,9 @@ def order_names(query: Match) -> tuple[str, ...]:
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """Names that need no quotes in any generated text."""
 
-PLAIN, NUMBER, CODE = "PLAIN", "NUMBER", "CODE"
+PLAIN, NUMBER, CODE, PLACE = "PLAIN", "NUMBER", "CODE", "PLACE"
 """How a column is written: unchanged; as a whole number (times, in microseconds or days); as a code that is
-only compared."""
+only compared; as the text of a geometry, which the kernel reads."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from neelc.ir.types import (
     DAY_INTERVAL,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -41,7 +42,7 @@ from neelc.ir.types import (
 )
 from neelc.pattern.analysis.absent import value_without as without
 from neelc.pattern.plan.blocks import event_names, name_of, ranges, references_in, renamed
-from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, PLAIN, EventColumns
+from neelc.pattern.plan.columns import CODE, EVENT, NUMBER, PLACE, PLAIN, EventColumns
 from neelc.rows.plan.expression_to_value import lowered
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
@@ -63,6 +64,7 @@ from neelc.runtime.program import (
 )
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
+from neelc.runtime.values.functions.space import SPATIAL
 from neelc.runtime.values.statistics import OF_LISTS
 from neelc.scalar.evaluate_constants import calls_declared
 from neelc.scalar.type_of import is_zoned, type_of, value_type
@@ -296,6 +298,8 @@ class KernelValues:
     def _constant(self, expression: e.Expr) -> Value:
         """The kernel does not get the session's time zone: what depends on it is a column, too. So is what
         calls functions of users, none of which is called while a query is planned."""
+        if any(isinstance(node, e.Call) and node.name in SPATIAL for node in walk(expression)):
+            return self._operation(expression)
         if not is_zoned(expression) and not calls_declared(expression):
             return _constant(evaluate(expression, EvaluationContext({})), expression)
         if self.anchor is None or type_of(expression) not in (*NUMBERS, BOOLEAN, *TIMES):
@@ -371,6 +375,8 @@ class KernelValues:
                 types = (*function.takes, function.returns)
                 if all(type in (*NUMBERS, BOOLEAN) for type in types):
                     return self._declared(function, self._all(arguments))
+            case e.Call(name, arguments) if name in SPATIAL and kind in (DOUBLE, BOOLEAN):
+                return Apply(name, self._spatial(name, arguments), NUMBERS.get(kind, "boolean"))
             case e.Call(name, arguments) if name in _NAMES and kind in (*NUMBERS, BOOLEAN):
                 return Apply(_NAMES[name], self._all(arguments), NUMBERS.get(kind, "boolean"))
             case e.Case(None, whens, otherwise) if kind in (*NUMBERS, BOOLEAN):
@@ -386,6 +392,32 @@ class KernelValues:
             raise NotInKernel(function.name)
         takes, returns = tuple(map(str, function.takes)), function.returns
         return ApplyDeclared(function.name, tuple(operands), value_type(returns), takes, str(returns))
+
+    def _spatial(self, name: str, arguments: tuple[e.Expr, ...]) -> tuple[Value, ...]:
+        """The arguments of a function of geometries: geometries are texts, which the kernel reads once."""
+        kinds = SPATIAL[name].takes
+        if "l" in kinds:
+            raise NotInKernel(name)
+        return tuple(
+            self.value(one) if kind == "n" else self._geometry(one)
+            for kind, one in zip(kinds, arguments, strict=False)
+        )
+
+    def _geometry(self, expression: e.Expr) -> Value:
+        names = event_names(expression)
+        match expression:
+            case e.Literal(str(text)):
+                return Constant(text)
+            case e.Call(name, arguments) if (
+                name in SPATIAL and len(names) != 1 and type_of(expression) == GEOMETRY
+            ):
+                return Apply(name, self._spatial(name, arguments), "geometry")
+        if len(names) != 1 or has_lists(expression) or any(map(_is_elsewhere, names)):
+            raise NotInKernel(str(expression))
+        (variable,) = names
+        if self._may_be_absent(variable) and not is_null_without(expression, variable):
+            raise NotInKernel(str(expression))
+        return ColumnValue(variable, self.columns.column(expression, variable, PLACE).name)
 
     def _all(self, operands: Iterable[e.Expr]) -> tuple[Value, ...]:
         return tuple(self.value(operand) for operand in operands)
@@ -413,7 +445,7 @@ class KernelValues:
 
 def _is_single(type: DataType) -> bool:
     """Whether workers have the values of a type one by one."""
-    return isinstance(type, Decimal) or type in (*NUMBERS, BOOLEAN, STRING, BINARY, *TIMES)
+    return isinstance(type, Decimal) or type in (*NUMBERS, BOOLEAN, STRING, BINARY, GEOMETRY, *TIMES)
 
 
 def _is_elsewhere(name: EventName) -> bool:

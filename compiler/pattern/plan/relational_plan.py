@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise, product
 
-from neelc.ir.expressions import Binary, Expr, names_in
+from neelc.ir.expressions import Binary, Call, Expr, names_in
+from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.types import BIGINT, is_orderable
 from neelc.pattern.analysis.keys import Key
@@ -35,6 +36,7 @@ from neelc.runtime.program import (
     names_of_step,
     takes,
 )
+from neelc.runtime.values.functions.space import SPATIAL
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,17 @@ def _check(step: Absent[Expr] | Present[Expr], planned: JoinPlan) -> JoinCheck:
     single = single_take(ways)
     if single is None and any(not is_orderable(column.type) for column in planned.columns):
         raise UnsupportedQuery("a check with several events, where events have maps,")
+    if any(_is_in_python(one) for way in ways for one in conditions(way) if len(event_names(one)) > 1):
+        raise UnsupportedQuery(
+            "a negation that Python code decides on several events"
+        )  # no semi join of Spark's
     names = frozenset(name for way in ways for name in names_of_step(Present(way), event_names))
     return JoinCheck(step, tuple(joined_steps(way, planned, begun=True) for way in ways), names, single)
+
+
+def _is_in_python(condition: Expr) -> bool:
+    calls = (node for node in walk(condition) if isinstance(node, Call))
+    return any(call.declared is not None or call.name in SPATIAL for call in calls)
 
 
 def single_take(ways: tuple[tuple[PlanStep, ...], ...]) -> Take[Expr] | None:

@@ -22,7 +22,7 @@ from neelc.pattern.bind.outputs import output_name
 from neelc.pattern.bind.windows import bind_window
 from neelc.rows.bind.expressions import FORMS, InputColumns, RowNames, RowQueries
 from neelc.scalar.functions import is_row_aggregate
-from neelc.scalar.parameters import with_arguments
+from neelc.scalar.parameters import with_arguments, with_short_names
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
 from neelc.syntax import row_match
@@ -342,7 +342,7 @@ def read_clause(
             findings.report(one.code, one.message, one.span, one.hint)
         return None
     assert isinstance(parsed, MatchRecognize)
-    found = with_arguments(parsed, arguments, findings)
+    found = with_short_names(with_arguments(parsed, arguments, findings))
     check_row_pattern(found, findings)
     return found
 

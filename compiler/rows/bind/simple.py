@@ -19,7 +19,7 @@ from neelc.ir.script import FromItem, FromQuery, FromStream, RunQuery, ScriptQue
 from neelc.pattern.bind.outputs import output_name
 from neelc.rows.bind.recognize import bound_clause, check_row_pattern
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.parameters import with_arguments
+from neelc.scalar.parameters import with_arguments, with_short_names
 from neelc.scalar.typing import typed, typed_condition
 from neelc.source import Source, Span
 from neelc.syntax.host_tokens import CLAUSE, tokens
@@ -100,10 +100,11 @@ class SimpleQueryReader:
         if not isinstance(item.matcher, MatchRecognize) or item.window is not None:
             raise NotSimple("JEPC's windows and matchers inside of this")
         before = len(self.findings.diagnostics)
-        check_row_pattern(item.matcher, self.findings)
-        nested = self._nested(item.matcher)
+        matcher = with_short_names(item.matcher)
+        check_row_pattern(matcher, self.findings)
+        nested = self._nested(matcher)
         known = {text: one.columns for text, one in nested.items()}
-        bound = bound_clause(item.matcher, relation.name, columns, unit, self.findings, known)
+        bound = bound_clause(matcher, relation.name, columns, unit, self.findings, known)
         if bound is None or len(self.findings.diagnostics) > before:
             return None
         name = bare(item.matcher_alias) if item.matcher_alias else relation.name

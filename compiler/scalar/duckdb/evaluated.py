@@ -57,6 +57,21 @@ def operations_of(calls: Iterable[EvaluatedCall]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def evaluated_with(
+    operation: str, operands: Sequence[DuckText], type: DataType, scope: NameScope
+) -> DuckText:
+    """A call of an operation of the runtime that is given constants once, not with every row."""
+    fixed = tuple((place, one.value) for place, one in enumerate(operands) if isinstance(one.value, str))
+    if len(fixed) == len(operands):  # DuckDB asks for an argument
+        fixed = fixed[1:]
+    places = {place for place, _ in fixed}
+    given = [one for place, one in enumerate(operands) if place not in places]
+    wanted = EvaluatedCall("", operation, tuple(one.type for one in given), type, fixed)
+    name = f"neelc_{hashlib.sha256(repr(wanted).encode()).hexdigest()[:12]}"
+    scope.calls.setdefault(name, replace(wanted, name=name))
+    return DuckText(f"{name}({', '.join(one.text for one in given)})", type)
+
+
 _NUMBERED: dict[object, int] = {}
 
 

@@ -19,6 +19,7 @@ from neelc.ir.types import (
     DATE,
     DOUBLE,
     FLOAT,
+    GEOMETRY,
     INT,
     SMALLINT,
     STRING,
@@ -34,9 +35,10 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.values.functions.hashes import HASHES
+from neelc.runtime.values.functions.space import PREFIX, SPATIAL
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, number, real, text
-from neelc.scalar.duckdb.evaluated import declared_call, evaluated
+from neelc.scalar.duckdb.evaluated import declared_call, evaluated, evaluated_with
 from neelc.scalar.duckdb.operators import (
     arithmetic,
     as_typed,
@@ -86,6 +88,8 @@ def spelled_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Duc
         return declared_call(function, casts, scope)
     if scope.strict and name.startswith("try_"):
         return apart(pieces, scope, lambda given, inside: spelled_call(name, given, inside))
+    if name.removeprefix(PREFIX) in SPATIAL:
+        return spatial_call(name.removeprefix(PREFIX), pieces, scope)
     other = OTHERS.get(name)
     if other is not None:
         return other(list(pieces), scope)
@@ -123,6 +127,15 @@ def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Du
 def hashed(name: str, pieces: Pieces, type: DataType, scope: NameScope) -> DuckText:
     """hash and xxhash64 with Spark's values, which depend on the types."""
     return evaluated(name, pieces, type, scope, *(value_type(one.type) for one in pieces))
+
+
+def spatial_call(name: str, pieces: Sequence[DuckText], scope: NameScope) -> DuckText:
+    """A call of a function of geometries, which are texts here."""
+    typed = [stand_in(place, piece) for place, piece in enumerate(pieces)]
+    found, type = called(Call(name, tuple(one for one, _ in typed)), tuple(typed), refuse)
+    assert isinstance(found, Call)
+    arguments = as_typed(pieces, found.arguments, scope)
+    return evaluated_with(name, arguments, STRING if type == GEOMETRY else type, scope)
 
 
 def extracted(field: str, operand: DuckText, scope: NameScope) -> DuckText:

@@ -31,6 +31,7 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.ir.types import Decimal as DecimalType
+from neelc.runtime.values.functions.space import PREFIX, SPATIAL
 from neelc.runtime.values.functions.times import DAYS_OF_WEEK
 from neelc.runtime.values.times import Months
 from neelc.scalar.spark.trees import (
@@ -436,6 +437,8 @@ def function(name: str, arguments: Arguments, type: DataType) -> Sql:
     """The text of a call."""
     if name in SPECIAL:
         return SPECIAL[name](name, arguments, type)
+    if name in SPATIAL:
+        return plain(PREFIX + name, arguments, type)
     return plain(name, arguments, type)
 
 

@@ -310,6 +310,8 @@ def spark_type(type: DataType) -> str:
     'STRUCT<`x y`: INT, z: ARRAY<DECIMAL(5, 2)>>'
     """
     match type:
+        case SimpleType("GEOMETRY"):
+            return "STRING"
         case SimpleType(name):
             return name
         case DecimalType(precision, scale):

@@ -24,6 +24,7 @@ from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import Function
 from neelc.ir.program import Column, Program, Stream, streams_read
+from neelc.ir.types import stored
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pipeline import compile_program
 from neelc.runtime.failures import KernelFailure, sentence
@@ -144,7 +145,7 @@ def _result(case: CaseFile, ready: PreparedCase, zone: str) -> Result:
 
 def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:
     """The rows of a stream, as the reference interpreter has them."""
-    types = {column.name: column.type for column in stream.own_columns}
+    types = {column.name: stored(column.type) for column in stream.own_columns}
     return LocalTable(arrow_table(rows, types), types)
 
 
@@ -177,7 +178,7 @@ def local_rows(
 ) -> list[tuple[object, ...]]:
     """The rows of a plan over tables, with these columns; raises `UnspelledOperation`, or what fails."""
     program = local_program(relations, {name: one.types for name, one in tables.items()}, calls)
-    expected = {column.name: column.type for column in columns}
+    expected = {column.name: stored(column.type) for column in columns}
     assert dict(program.columns) == expected, f"columns {program.columns} instead of {expected}"
     run = engine.run(program, tables, functions)
     try:

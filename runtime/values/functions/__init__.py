@@ -11,6 +11,7 @@ from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.functions.json import JSON
 from neelc.runtime.values.functions.numbers import NUMBERS
 from neelc.runtime.values.functions.regular_expressions import is_like, regular_expression
+from neelc.runtime.values.functions.space import SPACE
 from neelc.runtime.values.functions.texts import TEXTS, concat_ws, elt, mask
 from neelc.runtime.values.functions.times import TIMES, extract
 from neelc.runtime.values.order import extreme, order
@@ -91,6 +92,7 @@ FUNCTIONS: dict[str, Function] = {
     **ENCODINGS,
     **JSON,
     **NUMBERS,
+    **SPACE,
     **TEXTS,
     **TIMES,
 }
