@@ -15,7 +15,14 @@ from neelc.ir.expressions import Attribute, Call, Expr, Name, RunningFinal, Star
 from neelc.ir.names import bare, find, find_variable, meant, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, OutputColumn
-from neelc.ir.row_patterns import AbsentSymbol, Instants, MatchRecognize, MatchTemporal
+from neelc.ir.row_patterns import (
+    AbsentSymbol,
+    Instants,
+    MatchRecognize,
+    MatchTemporal,
+    NamedRelation,
+    PresentSymbol,
+)
 from neelc.ir.script import HostClause, Matcher
 from neelc.ir.types import TIMESTAMP, DataType, is_orderable
 from neelc.pattern.bind.outputs import output_name
@@ -245,8 +252,10 @@ def pattern_variables(matcher: Matcher) -> list[str]:
     found: list[str] = []
     for node in (inner for part in whole for inner in walk(part)):
         match node:
-            case r.RowVariable(name) | AbsentSymbol(name):
+            case r.RowVariable(name) | AbsentSymbol(name) | PresentSymbol(name):
                 found.append(name)
+            case NamedRelation(left, _, right):
+                found.extend((left, right))
             case Instants(names):
                 found.extend(names)
     unique: list[str] = []
