@@ -142,7 +142,7 @@ class TemporalAlternative:
 @dataclass(frozen=True)
 class RunEvent:
     """The first or the last event of the run of a symbol: `part` is START or END. Where several events are at
-    that instant, each of them is an alternative. For a point symbol both are its event: START."""
+    that instant, each of them is an alternative."""
 
     symbol: int
     part: RunPart
@@ -170,9 +170,10 @@ class TemporalProgram:
     - `reach`: from the start of a match, the least start of its runs, to the instant at which it is decided,
       the column `time` differs by at most that; None: there is no window.
     - `codings`: columns in the same one are compared with each other by conditions.
-    - `told_apart`: the events by which two matches with the same runs are different ones; None: all that
-      outputs and conditions name. A point symbol's event tells matches apart in any case.
     - `label`: the pattern, for messages.
+
+    Two matches differ in their runs, or in the events of these that `outputs` or the conditions of any symbol
+    name: where several events are at the first or the last instant of a run, and one is named.
     """
 
     symbols: tuple[TemporalSymbol, ...]
@@ -181,7 +182,6 @@ class TemporalProgram:
     outputs: tuple[TemporalOutput, ...]
     reach: int | None = None
     codings: tuple[tuple[str, ...], ...] = ()
-    told_apart: tuple[RunEvent, ...] | None = None
     label: str = field(default="", compare=False)
 
 
