@@ -217,7 +217,7 @@ def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
 def matched_columns(matcher: Matcher, source: ColumnSource, findings: Findings) -> tuple[Column, ...] | None:
     """The columns that the clause makes of its input; None when they cannot be known."""
     variables = pattern_variables(matcher)
-    _check_definitions(matcher, variables, findings)
+    check_definitions(matcher, variables, findings)
     subsets = matcher.subsets if isinstance(matcher, r.MatchRecognize) else ()
     if isinstance(matcher, r.MatchRecognize):
         _check_standard(matcher, variables, findings)
@@ -268,7 +268,7 @@ def pattern_variables(matcher: Matcher) -> list[str]:
 def check_row_pattern(matcher: r.MatchRecognize, findings: Findings) -> None:
     """Report what is wrong with the names of a clause, whatever it reads."""
     variables = pattern_variables(matcher)
-    _check_definitions(matcher, variables, findings)
+    check_definitions(matcher, variables, findings)
     _check_standard(matcher, variables, findings)
     for item in matcher.measures:
         _check_measure(item, findings)
@@ -294,7 +294,7 @@ def _bound_measures(items: Sequence[r.Output], names: SelectNames, findings: Fin
     return tuple(columns)
 
 
-def _check_definitions(matcher: Matcher, variables: list[str], findings: Findings) -> None:
+def check_definitions(matcher: Matcher, variables: list[str], findings: Findings) -> None:
     seen: list[str] = []
     for definition in matcher.definitions:
         place = findings.at(definition.name, definition)
