@@ -10,7 +10,7 @@ symbol is one event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from enum import StrEnum
 from itertools import product
@@ -185,9 +185,9 @@ class TemporalProgram:
     label: str = field(default="", compare=False)
 
 
-def columns_read(symbol: TemporalSymbol) -> Iterator[ColumnValue]:
-    """The columns that the conditions of a symbol read, with the events that they read them of."""
-    pending = list(symbol.conditions)
+def columns_read(tests: Iterable[Value]) -> Iterator[ColumnValue]:
+    """The columns that conditions read, with the events that they read them of."""
+    pending = list(tests)
     while pending:
         match pending.pop():
             case ColumnValue() as column:
@@ -198,25 +198,31 @@ def columns_read(symbol: TemporalSymbol) -> Iterator[ColumnValue]:
                 pending.append(value)
 
 
-def events_read(symbol: TemporalSymbol) -> tuple[RunEvent, ...]:
-    """The events of other symbols that the conditions of a symbol name."""
-    names = {str(one.variable) for one in columns_read(symbol)}
-    found = []
-    for name in sorted(names):
-        for prefix, part in ((START_OF, RunPart.START), (END_OF, RunPart.END)):
-            if name.startswith(prefix):
-                found.append(RunEvent(int(name.removeprefix(prefix)), part))
-    return tuple(found)
+def events_read(tests: Iterable[Value]) -> tuple[RunEvent, ...]:
+    """The events of other symbols that conditions name."""
+    names = sorted({str(one.variable) for one in columns_read(tests)})
+    return tuple(
+        RunEvent(int(name.removeprefix(prefix)), part)
+        for name in names
+        for prefix, part in ((START_OF, RunPart.START), (END_OF, RunPart.END))
+        if name.startswith(prefix)
+    )
 
 
-def looks_back(symbol: TemporalSymbol) -> int:
-    """How many instants before an event the conditions of a symbol look back."""
-    names = (str(one.variable) for one in columns_read(symbol))
-    return max((int(name.removeprefix(BACK)) for name in names if name.startswith(BACK)), default=0)
+def distances(tests: Iterable[Value]) -> tuple[int, ...]:
+    """How many instants before an event conditions look back."""
+    names = {str(one.variable) for one in columns_read(tests)}
+    return tuple(sorted(int(name.removeprefix(BACK)) for name in names if name.startswith(BACK)))
+
+
+def looks_back(program: TemporalProgram) -> int:
+    """How many instants before an event the conditions of a program look back at most."""
+    return max((back for symbol in program.symbols for back in distances(symbol.conditions)), default=0)
 
 
 def columns_of_events(program: TemporalProgram) -> tuple[str, ...]:
     """The columns of events that a program reads, besides their time."""
-    read = {one.name for symbol in program.symbols for one in columns_read(symbol)}
+    tests = (test for symbol in program.symbols for test in symbol.conditions)
+    read = {one.name for one in columns_read(tests)}
     taken = {one.column for one in program.outputs}
     return tuple(dict.fromkeys((BITS, *program.keys, *sorted((read | taken) - {TIME}))))

@@ -1,0 +1,228 @@
+"""MATCH_RECOGNIZE_TEMPORAL on the worker.
+
+Events come sorted by key and time. The matches of a key that is complete are found at once. Of the last key,
+which may go on, those are found that are certain whatever comes, and those events are kept that other matches
+can have. What was certain before is found again among these, and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from neelc.runtime import columns as segments
+from neelc.runtime.columns import LAST_TIME, Bools, Ints, key_text, taken
+from neelc.runtime.failures import FailureContext
+from neelc.runtime.kernels.frontier import distinct
+from neelc.runtime.kernels.temporal.keeping import needed_events, oldest_needed
+from neelc.runtime.kernels.temporal.matching import TemporalMatcher, TemporalMatches
+from neelc.runtime.kernels.temporal.program import TIME, RunEvent, RunPart, TemporalOutput, TemporalProgram
+from neelc.runtime.kernels.temporal.runs import TemporalEvents
+from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.worker import (
+    MOST_MATCHES,
+    ROWS_AT_ONCE,
+    ROWS_IN_BATCH,
+    Batches,
+    BatchFunction,
+    NeededRows,
+    WorkerKernel,
+    WorkerLimits,
+    WorkerSearch,
+    WorkerState,
+)
+
+
+def temporal(
+    program: TemporalProgram, rows_at_once: int = ROWS_AT_ONCE, most_matches: int = MOST_MATCHES
+) -> BatchFunction:
+    """The function that finds the matches in one of Spark's partitions."""
+    context = FailureContext(program.label or None, held="the events of a window")
+    limits = WorkerLimits(rows_at_once, most_matches)
+    return WorkerKernel(partial(_begin, program), WaitingEvents, limits, context).function()
+
+
+def _begin(program: TemporalProgram, state: WorkerState[WaitingEvents], is_last: bool) -> TemporalSearch:
+    return TemporalSearch(program, state.joined(), state.facts, is_last)
+
+
+@dataclass(frozen=True)
+class WaitingEvents:
+    """Of the waiting events the first `context` are in no match, but show what was before. What is certain
+    among the first `known` was found."""
+
+    known: int = 0
+    context: int = 0
+
+
+class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
+    """A search for the matches that were not certain among the events that are known. The last instant may go
+    on in the next batch, unless this is the last."""
+
+    def __init__(
+        self, program: TemporalProgram, rows: pa.RecordBatch, facts: WaitingEvents, is_last: bool
+    ) -> None:
+        self.program, self.rows, self.facts, self.is_last = program, rows, facts, is_last
+        keys = [rows.column(name) for name in program.keys]
+        self.heads = segments.heads(keys, rows.num_rows)
+        self.last_head = int(self.heads[-1])
+        self.complete = rows.num_rows if is_last else self._complete()
+        self.columns = {name: rows.column(name).slice(0, self.complete) for name in rows.schema.names}
+        self.matcher: TemporalMatcher | None = None
+        if self.complete:
+            heads = self.heads[self.heads < self.complete]
+            is_final = np.ones(len(heads), dtype=np.bool_)
+            is_final[-1] = is_last or self.last_head >= self.complete
+            self.matcher = _matcher(program, self.columns, heads, is_final, facts.context)
+
+    def _complete(self) -> int:
+        """How many rows are of instants that are complete. Without a window, no match of a key that may go on
+        is looked for: all of its events are needed in any case."""
+        if self.program.reach is None:
+            return self.last_head
+        time = np.asarray(self.rows.column(TIME)).astype(np.int64, copy=False)[self.last_head :]
+        changes = np.flatnonzero(time[1:] != time[:-1])
+        return self.last_head + (int(changes[-1]) + 1 if len(changes) else 0)
+
+    def matches(self) -> Iterator[TemporalMatches]:
+        if self.matcher is None:
+            return
+        before = self._found_before()
+        for found in self.matcher.matches():
+            new = before.others(self.matcher, found)
+            if len(new):
+                yield new
+
+    def _found_before(self) -> FoundMatches:
+        """The matches that were certain in the search before."""
+        found, known = FoundMatches(), self.facts.known
+        if known:
+            columns = {name: column.slice(0, known) for name, column in self.columns.items()}
+            head, none = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+            matcher = _matcher(self.program, columns, head, none, self.facts.context)
+            for one in matcher.matches():
+                found.add(matcher, one)
+        return found
+
+    def needed(self) -> NeededRows[WaitingEvents]:
+        if self.is_last:
+            return NeededRows(WaitingEvents())
+        rest = self.rows.slice(self.complete)
+        if self.matcher is None or self.matcher.is_final[-1]:
+            return NeededRows(WaitingEvents(), (rest,))
+        oldest = oldest_needed(self.program, self.matcher)
+        # Those of all keys but the last are not needed.
+        oldest[:-1] = LAST_TIME
+        needed, context = needed_events(self.program, self.matcher, oldest)
+        context[: self.last_head] = False
+        kept = pa.array(np.flatnonzero(needed | context))
+        rows = self.rows.slice(0, self.complete).take(kept)
+        facts = WaitingEvents(rows.num_rows, int(context.sum()))
+        return NeededRows(facts, (rows, rest) if rows.num_rows else (rest,))
+
+    def count(self, found: TemporalMatches) -> int:
+        return len(found)
+
+    def gather(self, found: TemporalMatches) -> Batches:
+        assert self.matcher is not None
+        return match_rows(self.matcher, found)
+
+    def location(self, found: TemporalMatches, number: int) -> Mapping[str, object]:
+        assert self.matcher is not None
+        return {"key": key_of_match(self.matcher, found)}
+
+
+def _matcher(
+    program: TemporalProgram, columns: Mapping[str, pa.Array], heads: Ints, is_final: Bools, context: int
+) -> TemporalMatcher:
+    """A matcher of events, of which the first ones are context, and which are known up to the last."""
+    count = len(columns[TIME])
+    is_context = np.arange(count) < context if context else None
+    events = TemporalEvents(program, columns, heads, is_context)
+    now = events.line.time[events.line.last]
+    return TemporalMatcher(program, events, is_final, now)
+
+
+def key_of_match(matcher: TemporalMatcher, found: TemporalMatches) -> dict[str, str | None]:
+    """The key of the first of some matches."""
+    row = int(matcher.line.begin[found.bindings.first[0]])
+    return key_text(matcher.program.keys, matcher.events.columns, row)
+
+
+class FoundMatches:
+    """Matches that were found, by the first events of their runs and by those that are named: whatever comes,
+    these stay the same. Events may have other `numbers` among those that are searched now."""
+
+    def __init__(self, numbers: Ints | None = None) -> None:
+        self.numbers = numbers
+        self.known: dict[frozenset[int], list[list[Ints]]] = {}
+
+    def add(self, matcher: TemporalMatcher, found: TemporalMatches) -> None:
+        events = _identity(matcher, found)
+        if self.numbers is not None:
+            events = [self.numbers[one] for one in events]
+        self.known.setdefault(frozenset(found.alternative.symbols), []).append(events)
+
+    def others(self, matcher: TemporalMatcher, found: TemporalMatches) -> TemporalMatches:
+        """The matches that were not found."""
+        known = self.known.get(frozenset(found.alternative.symbols))
+        if known is None:
+            return found
+        own = _identity(matcher, found)
+        columns = [np.concatenate([one, *(part[place] for part in known)]) for place, one in enumerate(own)]
+        _, like = distinct(columns)
+        return found.chosen(~np.isin(like[: len(found)], like[len(found) :]))
+
+
+def _identity(matcher: TemporalMatcher, found: TemporalMatches) -> list[Ints]:
+    bound, begin = found.bindings, matcher.line.begin
+    starts = [begin[bound.start[symbol]] for symbol in sorted(found.alternative.symbols)]
+    named = sorted(bound.row, key=lambda one: (one.symbol, one.part))
+    return [*starts, *(bound.row[event] for event in named)]
+
+
+# Matches as rows.
+
+
+def match_rows(matcher: TemporalMatcher, found: TemporalMatches) -> Batches:
+    """Matches as rows of the result."""
+    for first in range(0, len(found), ROWS_IN_BATCH):
+        yield _batch(matcher, found.chosen(slice(first, first + ROWS_IN_BATCH)))
+
+
+def _batch(matcher: TemporalMatcher, found: TemporalMatches) -> pa.RecordBatch:
+    arrays = {one.name: _output(matcher, one, found) for one in matcher.program.outputs}
+    arrays[TIME] = pa.array(found.time, type=pa.int64())
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _output(matcher: TemporalMatcher, output: TemporalOutput, found: TemporalMatches) -> pa.Array:
+    column, symbol = matcher.events.columns[output.column], output.symbol
+    is_there = symbol in found.alternative.symbols
+    if output.part is RunPart.ALL:
+        return (
+            _list(matcher, column, symbol, found) if is_there else pa.nulls(len(found), pa.list_(column.type))
+        )
+    if not is_there:
+        return pa.nulls(len(found), column.type)
+    is_interval = matcher.program.symbols[symbol].is_interval
+    event = RunEvent(symbol, output.part if is_interval else RunPart.START)
+    return taken(column, pa.array(found.bindings.row[event]))
+
+
+def _list(matcher: TemporalMatcher, column: pa.Array, symbol: int, found: TemporalMatches) -> pa.Array:
+    """The values of a column at all events of the runs of a symbol."""
+    bound = found.bindings
+    if not matcher.program.symbols[symbol].is_interval:
+        rows = bound.row[RunEvent(symbol, RunPart.START)]
+        offsets = np.arange(len(rows) + 1)
+    else:
+        stream = matcher.events.stream(symbol)
+        _, rows = stream.events_between(bound.start[symbol], bound.end[symbol])
+        counts = stream.events_before[bound.end[symbol] + 1] - stream.events_before[bound.start[symbol]]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+    values = taken(column, pa.array(rows))
+    return pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), values)

@@ -1,0 +1,458 @@
+"""The kernel of MATCH_RECOGNIZE_TEMPORAL, compared with its definition: every choice of symbol events, every
+order of their end points, written here from the words of the language alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.failures import KernelFailure
+from neelc.runtime.kernels.temporal import matching
+from neelc.runtime.kernels.temporal.kernel import temporal
+from neelc.runtime.kernels.temporal.program import (
+    BITS,
+    TIME,
+    WORDS,
+    AbsentRun,
+    RunPart,
+    TemporalAlternative,
+    TemporalConstraint,
+    TemporalOutput,
+    TemporalProgram,
+    TemporalSymbol,
+    Word,
+    columns_of_events,
+    word_of,
+)
+from neelc.runtime.kernels.temporal.stream import TemporalStream
+from neelc.runtime.program import Apply, ColumnValue, Constant, Value
+from neelc.runtime.streaming import StreamMemory, WatermarkMove, memory_from_bytes, memory_to_bytes
+
+Event = Mapping[str, Any]
+"""An event: `k`, `time`, `x`, its number `n`, and `bits`."""
+Found = Counter[tuple[object, ...]]
+
+TEXTS = (
+    *("AABB", "ABBA", "BBAA", "A.BAB", "AA.BB", "A.BBA", "BB.AA", "BAA.B", "ABAB", "ABA.B", "BABA"),
+    *("A.BA.B", "BAAB", "A.ABB", "BB.A.A", "A.A.BB", "BBA.A", "BA.AB", "B.BAA", "AA.B.B", "B.B.AA"),
+    *("AAB.B", "AB.BA", "A.AB.B", "B.BA.A", "A.A.B.B"),
+)
+"""Table 15.2 of the JEPC thesis."""
+WORD_TEXTS = {word_of(text, "A"): text for text in TEXTS}
+
+
+def test_there_are_26_words() -> None:
+    assert len(TEXTS) == 26 and set(WORD_TEXTS) == set(WORDS)
+
+
+# The definition.
+
+
+@dataclass(frozen=True)
+class Run:
+    """A symbol event: its interval, its events, and those that are named."""
+
+    start: int
+    end: int
+    events: tuple[int, ...]
+    first: int | None = None
+    last: int | None = None
+
+
+def value(test: Value, known: Mapping[str, Event | None]) -> Any:
+    """The value of a condition of these tests, with NULL."""
+    match test:
+        case Constant(constant):
+            return constant
+        case ColumnValue(variable, name):
+            event = known[str(variable)]
+            return None if event is None else event[name]
+        case Apply(operation, operands):
+            one, other = (value(operand, known) for operand in operands)
+            if one is None or other is None:
+                return None
+            return {">": one > other, "<=": one <= other, "=": one == other, "-": one - other}[operation]
+    raise AssertionError(test)
+
+
+def names(test: Value) -> Iterator[str]:
+    if isinstance(test, ColumnValue):
+        yield str(test.variable)
+    if isinstance(test, Apply):
+        for operand in test.operands:
+            yield from names(operand)
+
+
+@dataclass
+class Definition:
+    """What a program means among the events of one key."""
+
+    program: TemporalProgram
+    events: Sequence[Event]
+    named: set[tuple[int, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for one in self.program.outputs:
+            self.named.add((one.symbol, one.part.lower()))
+        for symbol in self.program.symbols:
+            for name in (name for test in symbol.conditions for name in names(test)):
+                if name.startswith(("start ", "end ")):
+                    part, number = name.split()
+                    self.named.add((int(number), part))
+
+    def instants(self, symbol: TemporalSymbol) -> list[list[int]]:
+        """The events of the symbol's stream, instant by instant."""
+        found: dict[int, list[int]] = {}
+        for number, event in enumerate(self.events):
+            if symbol.stream is None or event[BITS] >> symbol.stream & 1:
+                found.setdefault(event[TIME], []).append(number)
+        return [found[time] for time in sorted(found)]
+
+    def meets(
+        self, symbol: TemporalSymbol, instants: Sequence[list[int]], place: int, number: int, has: Any
+    ) -> bool:
+        event = self.events[number]
+        if symbol.bit is not None and not event[BITS] >> symbol.bit & 1:
+            return False
+        wanted = sorted({name for test in symbol.conditions for name in names(test)} - {"current"})
+        choices: list[list[tuple[str, int | None]]] = []
+        for name in wanted:
+            word, count = name.split()
+            if word == "back":
+                before = instants[place - int(count)] if place >= int(count) else [None]
+                choices.append([(name, one) for one in before])
+                continue
+            run, lasts = has[int(count)], self.program.symbols[int(count)].is_interval
+            if event[TIME] < run.start if word == "start" and lasts else event[TIME] <= run.end:
+                return False
+            choices.append([(name, run.first if word == "start" else run.last)])
+        for chosen in product(*choices):
+            known: dict[str, Event | None] = {
+                name: None if one is None else self.events[one] for name, one in chosen
+            }
+            if all(value(test, {**known, "current": event}) is True for test in symbol.conditions):
+                return True
+        return False
+
+    def runs(self, number: int, has: Mapping[int, Run]) -> list[Run]:
+        symbol = self.program.symbols[number]
+        instants = self.instants(symbol)
+        found: list[Run] = []
+        going: list[list[int]] = []
+        for place, several in enumerate([*instants, []]):
+            met = [one for one in several if self.meets(symbol, instants, place, one, has)]
+            if not symbol.is_interval:
+                at = [(self.events[one][TIME], one) for one in met]
+                found += [Run(time, time, (one,), one, one) for time, one in at]
+            elif met and met == several:
+                going.append(several)
+            elif going:
+                found += self.told_apart(number, going)
+                going = []
+        least, most = symbol.least, symbol.most
+        return [
+            one
+            for one in found
+            if (least is None or one.end - one.start >= least)
+            and (most is None or one.end - one.start <= most)
+        ]
+
+    def told_apart(self, number: int, going: Sequence[list[int]]) -> Iterator[Run]:
+        start, end = (self.events[several[0]][TIME] for several in (going[0], going[-1]))
+        events = tuple(one for several in going for one in several)
+        is_named = [(number, part) in self.named for part in ("start", "end")]
+        if start == end:
+            for one in going[0] if any(is_named) else [None]:
+                yield Run(start, end, events, one, one)
+        else:
+            firsts, lasts = (
+                several if named else [None]
+                for several, named in zip((going[0], going[-1]), is_named, strict=True)
+            )
+            for first, last in product(firsts, lasts):
+                yield Run(start, end, events, first, last)
+
+    def bindings(self, symbols: Sequence[int], has: dict[int, Run]) -> Iterator[dict[int, Run]]:
+        if not symbols:
+            yield has
+            return
+        for run in self.runs(symbols[0], has):
+            yield from self.bindings(symbols[1:], {**has, symbols[0]: run})
+
+    def decided(self, alternative: TemporalAlternative, has: Mapping[int, Run]) -> int | None:
+        """The instant at which a binding is known to meet all constraints; None if it does not."""
+        if not all(word(one, has) in one.words for one in alternative.constraints):
+            return None
+        needed = [run.start for run in has.values()]
+        for number, run in has.items():
+            symbol = self.program.symbols[number]
+            if symbol.most is not None:
+                needed.append(run.end)
+            elif symbol.least is not None:
+                needed.append(run.start + symbol.least)
+        at = max(needed)
+        ends = sorted({point for run in has.values() for point in (run.start, run.end)})
+        for instant in (at, *(one for one in ends if one > at)):
+            if all(is_known(one, has, instant) for one in alternative.constraints):
+                return instant
+        raise AssertionError("all is known at last")
+
+    def matches(self) -> Found:
+        decided: dict[tuple[tuple[int, Run], ...], int] = {}
+        reach = self.program.reach
+        for alternative in self.program.alternatives:
+            for has in self.bindings(alternative.symbols, {}):
+                at = self.decided(alternative, has)
+                start = min(run.start for run in has.values())
+                if at is None or (reach is not None and at - start > reach):
+                    continue
+                low, high = (FIRST_TIME, 1 << 60) if reach is None else (at - reach, start + reach)
+                if any(self.is_there(one, has, low, high) for one in alternative.absent):
+                    continue
+                key = tuple(sorted(has.items()))
+                decided[key] = min(at, decided.get(key, at))
+        return Counter(self.row(dict(key), at) for key, at in decided.items())
+
+    def is_there(self, absent: AbsentRun, has: Mapping[int, Run], low: int, high: int) -> bool:
+        return any(
+            low <= run.start and run.end <= high
+            and all(word(one, {**has, absent.symbol: run}) in one.words for one in absent.constraints)
+            for run in self.runs(absent.symbol, has)
+        )  # fmt: skip
+
+    def row(self, has: Mapping[int, Run], at: int) -> tuple[object, ...]:
+        values: list[object] = []
+        for one in self.program.outputs:
+            run = has.get(one.symbol)
+            if run is None:
+                values.append(None)
+                continue
+            if one.part is not RunPart.START:
+                at = max(at, run.end)
+            column = [self.events[number][one.column] for number in run.events]
+            event = run.first if one.part is RunPart.START else run.last
+            is_list = one.part is RunPart.ALL
+            values.append(tuple(sorted(column, key=repr)) if is_list else self.events[event or 0][one.column])
+        return (*values, at)
+
+
+def points(one: TemporalConstraint, has: Mapping[int, Run]) -> list[int]:
+    first, second = has[one.first], has[one.second]
+    return [first.start, first.end, second.start, second.end]
+
+
+def as_word(values: Sequence[float]) -> Word:
+    """The word that four end points form."""
+    return tuple(
+        sum(1 << number for number, value in enumerate(values) if value == step)
+        for step in sorted(set(values))
+    )
+
+
+def word(one: TemporalConstraint, has: Mapping[int, Run]) -> Word:
+    return as_word(points(one, has))
+
+
+def is_known(one: TemporalConstraint, has: Mapping[int, Run], instant: int) -> bool:
+    """Whether all words that go on as the match has begun up to an instant are allowed."""
+    known = [step for step in as_word(points(one, has))]
+    count = len({point for point in points(one, has) if point <= instant})
+    return all(other in one.words for other in WORDS if list(other[:count]) == known[:count])
+
+
+def by_definition(program: TemporalProgram, events: Sequence[Event]) -> Found:
+    found: Found = Counter()
+    for key in {event["k"] for event in events}:
+        own = sorted((event for event in events if event["k"] == key), key=lambda event: event[TIME])
+        found += Definition(program, own).matches()
+    return found
+
+
+# The kernel.
+
+SCHEMA = pa.schema(
+    [("k", pa.int64()), (TIME, pa.int64()), ("x", pa.int64()), ("n", pa.int64()), (BITS, pa.int64())]
+)
+
+
+def table(events: Sequence[Event]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([dict(event) for event in events], schema=SCHEMA)
+
+
+def as_found(program: TemporalProgram, batches: Sequence[pa.RecordBatch]) -> Found:
+    found: Found = Counter()
+    for row in (row for batch in batches for row in batch.to_pylist()):
+        values = [row[one.name] for one in program.outputs]
+        lists = (tuple(sorted(one, key=repr)) if isinstance(one, list) else one for one in values)
+        found[(*lists, row[TIME])] += 1
+    return found
+
+
+def by_kernel(
+    program: TemporalProgram, events: Sequence[Event], rows_at_once: int = 1000, size: int = 1000
+) -> Found:
+    rows = table(sorted(events, key=lambda event: (event["k"] is not None, event["k"] or 0, event[TIME])))
+    batches = (rows.slice(first, size) for first in range(0, rows.num_rows, size))
+    return as_found(program, list(temporal(program, rows_at_once)(batches)))
+
+
+# Random programs over random events.
+
+
+def column(event: str, name: str = "x") -> ColumnValue:
+    return ColumnValue(event, name)
+
+
+def random_symbols(chance: Random, streams: int, dependent: bool) -> list[TemporalSymbol]:
+    """Some symbols; bits below `streams` say of which stream an event is."""
+    symbols: list[TemporalSymbol] = []
+    for number in range(chance.choice([1, 2, 2, 2, 3, 3])):
+        conditions: list[Value] = []
+        if dependent and number and chance.random() < 0.7:
+            other = chance.randrange(number)
+            if all(
+                not name.startswith(("start", "end")) for t in symbols[other].conditions for name in names(t)
+            ):
+                event = chance.choice(["start", "start", "end"])
+                sign = chance.choice([">", "<="])
+                conditions.append(Apply(sign, (column("current"), column(f"{event} {other}"))))
+        if chance.random() < 0.15:
+            back = chance.choice([1, 1, 2])
+            conditions.append(Apply(chance.choice([">", "<="]), (column("current"), column(f"back {back}"))))
+        bit: int | None = 2 + number
+        if conditions and chance.random() < 0.4:
+            bit = None
+        least, most = None, None
+        if chance.random() < 0.2:
+            least = chance.choice([0, 1, 2, 3])
+        if chance.random() < 0.15:
+            most = chance.choice([0, 1, 3, 5])
+        stream = None if streams == 1 else chance.randrange(2)
+        symbols.append(
+            TemporalSymbol("ABC"[number], chance.random() < 0.75, bit, stream, tuple(conditions), least, most)
+        )
+    return symbols
+
+
+def random_words(chance: Random) -> tuple[Word, ...]:
+    way = chance.random()
+    if way < 0.2:
+        return (chance.choice(WORDS),)
+    if way < 0.5:  # all that begin alike
+        begin = chance.choice(WORDS)
+        count = chance.randint(1, 2)
+        return tuple(one for one in WORDS if one[:count] == begin[:count])
+    return tuple(chance.sample(WORDS, chance.choice([2, 5, 12, 20, 26])))
+
+
+def random_alternative(chance: Random, symbols: Sequence[TemporalSymbol]) -> TemporalAlternative:
+    numbers = list(range(len(symbols)))
+    absent_number = numbers.pop() if len(numbers) > 1 and chance.random() < 0.4 else None
+    constraints = [
+        TemporalConstraint(*(pair if chance.random() < 0.5 else pair[::-1]), random_words(chance))
+        for pair in ((one, other) for one in numbers for other in numbers if one < other)
+        if chance.random() < 0.85
+    ]
+    absent: tuple[AbsentRun, ...] = ()
+    if absent_number is not None:
+        related = [
+            TemporalConstraint(*chance.sample((one, absent_number), 2), random_words(chance))
+            for one in numbers
+            if chance.random() < 0.6
+        ]
+        absent = (AbsentRun(absent_number, tuple(related)),)
+    return TemporalAlternative(in_order(chance, numbers, symbols), tuple(constraints), absent)
+
+
+def depends(symbol: TemporalSymbol) -> set[int]:
+    named = (name for test in symbol.conditions for name in names(test))
+    return {int(name.split()[1]) for name in named if name.startswith(("start", "end"))}
+
+
+def in_order(chance: Random, numbers: list[int], symbols: Sequence[TemporalSymbol]) -> tuple[int, ...]:
+    left, found = chance.sample(numbers, len(numbers)), list[int]()
+    while left:
+        one = next(one for one in left if depends(symbols[one]) <= set(found))
+        left.remove(one)
+        found.append(one)
+    return tuple(found)
+
+
+def random_program(chance: Random) -> TemporalProgram:
+    streams = chance.choice([1, 1, 2])
+    symbols = random_symbols(chance, streams, chance.random() < 0.4)
+    alternatives = [random_alternative(chance, symbols)]
+    if chance.random() < 0.25:
+        alternatives.append(random_alternative(chance, symbols))
+    if chance.random() < 0.1 and not depends(symbols[0]):
+        alternatives.append(TemporalAlternative((0,)))
+    bound = sorted({number for one in alternatives for number in one.symbols})
+    parts = (RunPart.START, RunPart.START, RunPart.START, RunPart.END, RunPart.ALL)
+    outputs = []
+    for number in bound:
+        if chance.random() < 0.8:
+            name, of = chance.choice([("n", "n"), ("t", TIME), ("x", "x")])
+            outputs.append(TemporalOutput(f"{name}{number}", number, chance.choice(parts), of))
+    reach = chance.choice([None, 2, 4, 8])
+    return TemporalProgram(tuple(symbols), ("k",), tuple(alternatives), tuple(outputs), reach)
+
+
+def random_events(chance: Random, count: int, keys: int) -> list[Event]:
+    """Events, some of them simultaneous, whose conditions change now and then."""
+    events: list[Event] = []
+    for key in range(keys):
+        time, bits = chance.randint(-3, 3), 0
+        for _ in range(count // keys):
+            time += chance.choice([0, 1, 1, 1, 2, 4])
+            for number in range(3):
+                if chance.random() < 0.45:
+                    bits ^= 1 << (2 + number)
+            stream = chance.randrange(2)
+            # An event of the other stream has no bit of a symbol: see `of_streams`.
+            events.append(
+                {"k": key if key else None, TIME: time, "x": chance.randint(0, 4), "bits": bits, "at": stream}
+            )
+    return [{**event, "n": number} for number, event in enumerate(events)]
+
+
+def of_streams(program: TemporalProgram, events: Sequence[Event]) -> list[Event]:
+    """The events with the bit of their stream, and those of its symbols only."""
+    found = []
+    for event in events:
+        bits = 1 << event["at"]
+        for symbol in program.symbols:
+            if symbol.bit is not None and symbol.stream in (None, event["at"]):
+                bits |= event[BITS] & 1 << symbol.bit
+        found.append({**{name: event[name] for name in ("k", TIME, "x", "n")}, BITS: bits})
+    return found
+
+
+def sample(seed: int, count: int = 14) -> tuple[TemporalProgram, list[Event]]:
+    chance = Random(seed)
+    program = random_program(chance)
+    return program, of_streams(program, random_events(chance, count, chance.choice([1, 2])))
+
+
+def check(seed: int) -> int:
+    program, events = sample(seed)
+    expected = by_definition(program, events)
+    chance = Random(seed)
+    assert by_kernel(program, events) == expected, seed
+    for _ in range(2):
+        at_once, size = chance.choice([1, 2, 3, 5, 9]), chance.choice([1, 2, 3, 7])
+        assert by_kernel(program, events, at_once, size) == expected, (seed, at_once, size)
+    return len(expected)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs_mean_what_their_definition_says(part: int) -> None:
+    found = [check(seed) for seed in range(part * 100, part * 100 + 100)]
+    assert sum(count > 0 for count in found) > 40
