@@ -7,66 +7,70 @@ A match that is not certain yet is one of these:
 - It would be there only if a run went on. It is decided no earlier than that run's last event, which is the
   last one of its stream: so it starts no more than a window before that.
 
-Negated symbols are looked for one window before the instant at which a match is decided, which is no earlier
-than its start. Of each stream the last instants before are kept as well, which are in no match: they show
-whether a run had begun before, and what PREV means.
+Negated symbols are looked for from one window before the instant at which a match is decided, which is no
+earlier than its start: events that old may spoil matches, and be in none. Of each stream the last instants
+before these are kept as well: they show whether a run had begun before, and what PREV means.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from neelc.runtime.columns import Bools, Ints
-from neelc.runtime.kernels.temporal.matching import TemporalMatcher, before_by
+from neelc.runtime.columns import Ints
+from neelc.runtime.kernels.temporal.certainty import CertainMatcher
+from neelc.runtime.kernels.temporal.matching import before_by
 from neelc.runtime.kernels.temporal.program import TemporalProgram, looks_back
-from neelc.runtime.kernels.temporal.runs import all_met
+from neelc.runtime.kernels.temporal.runs import SHOWN, Roles, all_met
+
+DROPPED = -1
+"""The role of events that are not needed."""
 
 
 def span_of(program: TemporalProgram) -> int:
-    """How long before the instant at which a match is decided an event can be that it needs."""
+    """How long before an instant an event can be that a match needs which is decided then."""
     assert program.reach is not None
-    return program.reach * 2 if _has_absent(program) else program.reach
+    return program.reach * 2 if has_absent(program) else program.reach
 
 
-def _has_absent(program: TemporalProgram) -> bool:
+def has_absent(program: TemporalProgram) -> bool:
     return any(one.absent for one in program.alternatives)
 
 
-def oldest_needed(program: TemporalProgram, matcher: TemporalMatcher) -> Ints:
-    """For each key the time before which no event can be in a match that is not certain yet, once all that
-    are certain were found. The program has a window."""
+def first_starts(program: TemporalProgram, matcher: CertainMatcher) -> Ints:
+    """For each key the time before which no match starts that is not certain yet, once all that are certain
+    were found. The program has a window."""
     assert program.reach is not None
-    needed = before_by(matcher.now, span_of(program))
-    around = program.reach if _has_absent(program) else 0
-    needed = np.minimum(needed, before_by(matcher.pending, around))
+    found: Ints = np.minimum(before_by(matcher.now, program.reach), matcher.pending)
     for number, symbol in enumerate(program.symbols):
         if symbol.is_interval:
             stream = matcher.events.stream(number)
             is_true = all_met(stream, matcher.events.meets_alone(number))
             last = stream.instants[is_true & stream.is_last]
             key = matcher.key[last]
-            needed[key] = np.minimum(needed[key], before_by(matcher.time[last], span_of(program)))
-    return needed
+            found[key] = np.minimum(found[key], before_by(matcher.time[last], program.reach))
+    return found
 
 
-def needed_events(program: TemporalProgram, matcher: TemporalMatcher, oldest: Ints) -> tuple[Bools, Bools]:
-    """Which events are needed, those before the `oldest` time of their key not; and which of the others are
-    kept as what was before."""
+def roles_left(program: TemporalProgram, matcher: CertainMatcher, first: Ints) -> Roles:
+    """The roles of events for matches that start no earlier than `first`, for each key."""
     line = matcher.line
-    is_new = line.time >= oldest[matcher.key]
-    context = np.zeros(line.size, dtype=np.bool_)
+    assert program.reach is not None
+    time, first = line.time, first[matcher.key]
+    spoiling = before_by(first, program.reach) if has_absent(program) else first
+    roles: Roles = ((time >= first).astype(np.int8) + (time >= spoiling)).astype(np.int8)
+    if matcher.events.roles is not None:  # what was forgotten once is not known any more
+        roles = np.minimum(roles, matcher.events.roles[line.begin])
+    is_shown = np.zeros(line.size, dtype=np.bool_)
     shown = 1 + looks_back(program)
-    for bit in {symbol.stream for symbol in program.symbols}:
-        number = next(n for n, symbol in enumerate(program.symbols) if symbol.stream == bit)
-        stream = matcher.events.stream(number)
-        is_old = ~is_new[stream.instants]
+    for stream in (matcher.events.stream(number) for number in _one_of_each_stream(program)):
+        is_old = roles[stream.instants] == SHOWN
         olds = np.concatenate([[0], np.cumsum(is_old)])
         # How many old instants of the key there are from each one on.
         behind = olds[stream.last_of_key + 1] - olds[:-1]
-        context[stream.instants[is_old & (behind <= shown)]] = True
-    needed = is_new[line.of_row]
-    is_of_context = context[line.of_row]
-    if matcher.events.context is not None:
-        is_of_context |= matcher.events.context & needed
-        needed &= ~matcher.events.context
-    return needed, is_of_context
+        is_shown[stream.instants[is_old & (behind <= shown)]] = True
+    roles[(roles == SHOWN) & ~is_shown] = DROPPED
+    return roles[line.of_row]
+
+
+def _one_of_each_stream(program: TemporalProgram) -> list[int]:
+    return list({symbol.stream: number for number, symbol in enumerate(program.symbols)}.values())

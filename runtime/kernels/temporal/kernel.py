@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import LAST_TIME, Bools, Ints, key_text, taken
+from neelc.runtime.columns import Bools, Ints, key_text, taken
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.frontier import distinct
-from neelc.runtime.kernels.temporal.keeping import needed_events, oldest_needed
-from neelc.runtime.kernels.temporal.matching import TemporalMatcher, TemporalMatches
+from neelc.runtime.kernels.temporal.certainty import CertainMatcher
+from neelc.runtime.kernels.temporal.keeping import DROPPED, first_starts, roles_left
+from neelc.runtime.kernels.temporal.matching import TemporalMatches
 from neelc.runtime.kernels.temporal.program import TIME, RunEvent, RunPart, TemporalOutput, TemporalProgram
-from neelc.runtime.kernels.temporal.runs import TemporalEvents
+from neelc.runtime.kernels.temporal.runs import MATCHED, SHOWN, SPOILING, Roles, TemporalEvents
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.worker import (
     MOST_MATCHES,
@@ -51,11 +52,12 @@ def _begin(program: TemporalProgram, state: WorkerState[WaitingEvents], is_last:
 
 @dataclass(frozen=True)
 class WaitingEvents:
-    """Of the waiting events the first `context` are in no match, but show what was before. What is certain
-    among the first `known` was found."""
+    """What is certain among the first `known` of the waiting events was found. Of these the first `shown`
+    only show what was before, and the next `spoiling` are in no match, but may spoil one."""
 
     known: int = 0
-    context: int = 0
+    shown: int = 0
+    spoiling: int = 0
 
 
 class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
@@ -71,12 +73,12 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
         self.last_head = int(self.heads[-1])
         self.complete = rows.num_rows if is_last else self._complete()
         self.columns = {name: rows.column(name).slice(0, self.complete) for name in rows.schema.names}
-        self.matcher: TemporalMatcher | None = None
+        self.matcher: CertainMatcher | None = None
         if self.complete:
             heads = self.heads[self.heads < self.complete]
             is_final = np.ones(len(heads), dtype=np.bool_)
             is_final[-1] = is_last or self.last_head >= self.complete
-            self.matcher = _matcher(program, self.columns, heads, is_final, facts.context)
+            self.matcher = _matcher(program, self.columns, heads, is_final, facts)
 
     def _complete(self) -> int:
         """How many rows are of instants that are complete. Without a window, no match of a key that may go on
@@ -102,7 +104,7 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
         if known:
             columns = {name: column.slice(0, known) for name, column in self.columns.items()}
             head, none = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
-            matcher = _matcher(self.program, columns, head, none, self.facts.context)
+            matcher = _matcher(self.program, columns, head, none, self.facts)
             for one in matcher.matches():
                 found.add(matcher, one)
         return found
@@ -113,15 +115,15 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
         rest = self.rows.slice(self.complete)
         if self.matcher is None or self.matcher.is_final[-1]:
             return NeededRows(WaitingEvents(), (rest,))
-        oldest = oldest_needed(self.program, self.matcher)
-        # Those of all keys but the last are not needed.
-        oldest[:-1] = LAST_TIME
-        needed, context = needed_events(self.program, self.matcher, oldest)
-        context[: self.last_head] = False
-        kept = pa.array(np.flatnonzero(needed | context))
-        rows = self.rows.slice(0, self.complete).take(kept)
-        facts = WaitingEvents(rows.num_rows, int(context.sum()))
-        return NeededRows(facts, (rows, rest) if rows.num_rows else (rest,))
+        first = first_starts(self.program, self.matcher)
+        roles = roles_left(self.program, self.matcher, first)
+        roles[: self.last_head] = DROPPED
+        kept = np.flatnonzero(roles != DROPPED)
+        if not len(kept):
+            return NeededRows(WaitingEvents(), (rest,))
+        shown, spoiling = (int((roles == role).sum()) for role in (SHOWN, SPOILING))
+        rows = self.rows.slice(0, self.complete).take(pa.array(kept))
+        return NeededRows(WaitingEvents(rows.num_rows, shown, spoiling), (rows, rest))
 
     def count(self, found: TemporalMatches) -> int:
         return len(found)
@@ -136,17 +138,23 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
 
 
 def _matcher(
-    program: TemporalProgram, columns: Mapping[str, pa.Array], heads: Ints, is_final: Bools, context: int
-) -> TemporalMatcher:
-    """A matcher of events, of which the first ones are context, and which are known up to the last."""
-    count = len(columns[TIME])
-    is_context = np.arange(count) < context if context else None
-    events = TemporalEvents(program, columns, heads, is_context)
-    now = events.line.time[events.line.last]
-    return TemporalMatcher(program, events, is_final, now)
+    program: TemporalProgram,
+    columns: Mapping[str, pa.Array],
+    heads: Ints,
+    is_final: Bools,
+    facts: WaitingEvents,
+) -> CertainMatcher:
+    """A matcher of events that are known up to the last of each key."""
+    roles: Roles | None = None
+    if facts.known:
+        roles = np.full(len(columns[TIME]), MATCHED, dtype=np.int8)
+        roles[: facts.shown + facts.spoiling] = SPOILING
+        roles[: facts.shown] = SHOWN
+    events = TemporalEvents(program, columns, heads, roles)
+    return CertainMatcher(program, events, is_final, events.line.time[events.line.last])
 
 
-def key_of_match(matcher: TemporalMatcher, found: TemporalMatches) -> dict[str, str | None]:
+def key_of_match(matcher: CertainMatcher, found: TemporalMatches) -> dict[str, str | None]:
     """The key of the first of some matches."""
     row = int(matcher.line.begin[found.bindings.first[0]])
     return key_text(matcher.program.keys, matcher.events.columns, row)
@@ -160,13 +168,13 @@ class FoundMatches:
         self.numbers = numbers
         self.known: dict[frozenset[int], list[list[Ints]]] = {}
 
-    def add(self, matcher: TemporalMatcher, found: TemporalMatches) -> None:
+    def add(self, matcher: CertainMatcher, found: TemporalMatches) -> None:
         events = _identity(matcher, found)
         if self.numbers is not None:
             events = [self.numbers[one] for one in events]
         self.known.setdefault(frozenset(found.alternative.symbols), []).append(events)
 
-    def others(self, matcher: TemporalMatcher, found: TemporalMatches) -> TemporalMatches:
+    def others(self, matcher: CertainMatcher, found: TemporalMatches) -> TemporalMatches:
         """The matches that were not found."""
         known = self.known.get(frozenset(found.alternative.symbols))
         if known is None:
@@ -177,7 +185,7 @@ class FoundMatches:
         return found.chosen(~np.isin(like[: len(found)], like[len(found) :]))
 
 
-def _identity(matcher: TemporalMatcher, found: TemporalMatches) -> list[Ints]:
+def _identity(matcher: CertainMatcher, found: TemporalMatches) -> list[Ints]:
     bound, begin = found.bindings, matcher.line.begin
     starts = [begin[bound.start[symbol]] for symbol in sorted(found.alternative.symbols)]
     named = sorted(bound.row, key=lambda one: (one.symbol, one.part))
@@ -187,19 +195,19 @@ def _identity(matcher: TemporalMatcher, found: TemporalMatches) -> list[Ints]:
 # Matches as rows.
 
 
-def match_rows(matcher: TemporalMatcher, found: TemporalMatches) -> Batches:
+def match_rows(matcher: CertainMatcher, found: TemporalMatches) -> Batches:
     """Matches as rows of the result."""
     for first in range(0, len(found), ROWS_IN_BATCH):
         yield _batch(matcher, found.chosen(slice(first, first + ROWS_IN_BATCH)))
 
 
-def _batch(matcher: TemporalMatcher, found: TemporalMatches) -> pa.RecordBatch:
+def _batch(matcher: CertainMatcher, found: TemporalMatches) -> pa.RecordBatch:
     arrays = {one.name: _output(matcher, one, found) for one in matcher.program.outputs}
     arrays[TIME] = pa.array(found.time, type=pa.int64())
     return pa.RecordBatch.from_pydict(arrays)
 
 
-def _output(matcher: TemporalMatcher, output: TemporalOutput, found: TemporalMatches) -> pa.Array:
+def _output(matcher: CertainMatcher, output: TemporalOutput, found: TemporalMatches) -> pa.Array:
     column, symbol = matcher.events.columns[output.column], output.symbol
     is_there = symbol in found.alternative.symbols
     if output.part is RunPart.ALL:
@@ -213,7 +221,7 @@ def _output(matcher: TemporalMatcher, output: TemporalOutput, found: TemporalMat
     return taken(column, pa.array(found.bindings.row[event]))
 
 
-def _list(matcher: TemporalMatcher, column: pa.Array, symbol: int, found: TemporalMatches) -> pa.Array:
+def _list(matcher: CertainMatcher, column: pa.Array, symbol: int, found: TemporalMatches) -> pa.Array:
     """The values of a column at all events of the runs of a symbol."""
     bound = found.bindings
     if not matcher.program.symbols[symbol].is_interval:

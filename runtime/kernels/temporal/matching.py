@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
@@ -28,10 +27,17 @@ from neelc.runtime.kernels.temporal.program import (
     TemporalAlternative,
     TemporalConstraint,
     TemporalProgram,
+    Word,
     columns_read,
     events_read,
 )
-from neelc.runtime.kernels.temporal.runs import StreamInstants, SymbolRuns, TemporalEvents, all_met
+from neelc.runtime.kernels.temporal.runs import (
+    MATCHED,
+    SPOILING,
+    StreamInstants,
+    SymbolRuns,
+    TemporalEvents,
+)
 from neelc.runtime.kernels.temporal.words import Codes, Hull, WordTable, codes_of
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import joint_numbers
@@ -120,15 +126,14 @@ class RunBindings:
             self.decided[which],
         )
 
-    def going_on(self, symbols: Sequence[int], instant: int) -> RunBindings:
-        """The same, if the runs of some symbols end at another instant."""
-        changed = {symbol: np.full(len(self), instant) for symbol in symbols}
-        return replace(self, end={**self.end, **changed})
-
     def points(self, constraint: TemporalConstraint) -> tuple[Ints, Ints, Ints, Ints]:
         """The end points of the two runs of a constraint."""
         one, other = constraint.first, constraint.second
         return self.start[one], self.end[one], self.start[other], self.end[other]
+
+
+RunEnds = tuple[Ints, Ints]
+"""The starts and the ends of runs, as numbers of instants."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,83 +170,70 @@ class TemporalMatches:
 
 
 class TemporalMatcher:
-    """Finds the matches of a program among events.
+    """Finds the matches of a program among events, which are all that there are."""
 
-    The events of a key that `is_final` are all that it has. Of the others all are known up to the time `now`:
-    then only those matches are found that are certain, whatever comes.
-    """
-
-    def __init__(self, program: TemporalProgram, events: TemporalEvents, is_final: Bools, now: Ints) -> None:
+    def __init__(self, program: TemporalProgram, events: TemporalEvents) -> None:
         self.program, self.events = program, events
         self.line, self.time, self.key = events.line, events.time, events.key
-        self.is_final, self.now = is_final, now
-        self.runs = [
-            None if events.conditions[symbol][1] else events.runs(symbol)
-            for symbol in range(len(program.symbols))
-        ]
-        self.never = self.line.size
+        self.independent: dict[tuple[int, int], SymbolRuns] = {}
+        self.tables: dict[tuple[Word, ...], WordTable] = {}
         self.tried = 0
-        self.pending = np.full(len(is_final), LAST_TIME)
-        """For each key the least start of the matches that would be there if nothing came any more, but are
-        not certain."""
-        self.tables: dict[tuple[object, ...], WordTable] = {}
+
+    def runs(self, symbol: int, role: int = MATCHED) -> SymbolRuns | None:
+        """The runs of a symbol that match, or spoil matches; None if they depend on other symbols."""
+        if self.events.conditions[symbol][1]:
+            return None
+        known = (symbol, MATCHED if self.events.roles is None else role)
+        if known not in self.independent:
+            self.independent[known] = self.events.runs(*known)
+        return self.independent[known]
 
     @cached_property
     def times(self) -> KeyTimes:
         return KeyTimes(self.line.time, self.key)
 
     def matches(self) -> Iterator[TemporalMatches]:
-        """All that are certain, each once."""
+        """Each once."""
         for number, alternative in enumerate(self.program.alternatives):
-            alike = [
-                one
-                for one in enumerate(self.program.alternatives)
-                if one[0] != number and set(one[1].symbols) == set(alternative.symbols)
-            ]
-            for found in self._complete(alternative, 0, self._begun(alternative)):
-                yield from self._checked(number, alternative, alike, self._with_events(alternative, found))
+            for bound in self._complete(alternative, 0, self._begun(alternative)):
+                found = self._checked(number, alternative, self._with_events(alternative, bound))
+                if len(found):
+                    yield found
 
-    def _checked(
-        self,
-        number: int,
-        alternative: TemporalAlternative,
-        alike: Sequence[tuple[int, TemporalAlternative]],
-        found: RunBindings,
-    ) -> Iterator[TemporalMatches]:
+    def alike(self, alternative: TemporalAlternative) -> list[tuple[int, TemporalAlternative]]:
+        """The alternatives with the same symbols, itself included, by number."""
+        symbols = set(alternative.symbols)
+        return [one for one in enumerate(self.program.alternatives) if set(one[1].symbols) == symbols]
+
+    def _checked(self, number: int, alternative: TemporalAlternative, found: RunBindings) -> TemporalMatches:
+        """The matches among the bindings that an alternative of some number has found, but for those that one
+        before it finds."""
         found = found.chosen(self._is_inside(found, found.decided))
         if alternative.absent:
-            found = found.chosen(self._is_absent(alternative, found, found.decided, False))
+            found = found.chosen(self._is_absent(alternative, found, found.decided))
         decided = found.decided
-        for place, other in alike:
-            holds, time = self._judged(other, found)
-            if place < number:  # found there
-                found, decided = found.chosen(~holds), decided[~holds]
-            else:
+        for place, other in self.alike(alternative):
+            if place != number:
+                holds, time = self._judged(other, found)
                 decided = np.where(holds & (time < decided), time, decided)
-        if not len(found):
-            return
-        matches = TemporalMatches(alternative, found, self._valid(alternative, found, decided))
-        if not self.is_final.all():
-            certain = self._is_certain(matches, [alternative, *(other for _, other in alike)])
-            waiting = found.chosen(~certain)
-            np.minimum.at(self.pending, self.key[waiting.first], self.time[waiting.first])
-            matches = matches.chosen(certain)
-        if len(matches):
-            yield matches
+                if place < number:
+                    found, decided = found.chosen(~holds), decided[~holds]
+        return TemporalMatches(alternative, found, self._valid(alternative, found, decided))
 
     # Joins.
 
     def _begun(self, alternative: TemporalAlternative) -> Iterator[RunBindings]:
         symbol = alternative.symbols[0]
-        runs = self.runs[symbol]
+        runs = self.runs(symbol)
         assert runs is not None, "the first symbol depends on no other"
         for low in range(0, len(runs), MOST_TOGETHER):
             some = slice(low, low + MOST_TOGETHER)
             start, end = runs.start[some], runs.end[some]
             row = {} if runs.row is None else {RunEvent(symbol, RunPart.START): runs.row[some]}
-            is_open = self._is_open(start, runs.is_open[some])
             decided = self._lasting(symbol, start, end)
-            yield RunBindings({symbol: start}, {symbol: end}, {symbol: is_open}, row, start, start, decided)
+            yield RunBindings(
+                {symbol: start}, {symbol: end}, {symbol: runs.is_open[some]}, row, start, start, decided
+            )
 
     def _complete(
         self, alternative: TemporalAlternative, place: int, parts: Iterator[RunBindings]
@@ -307,15 +299,12 @@ class TemporalMatcher:
         return RunBindings(
             {**part.start, symbol: runs.start},
             {**part.end, symbol: runs.end},
-            {**part.is_open, symbol: self._is_open(runs.start, runs.is_open)},
+            {**part.is_open, symbol: runs.is_open},
             row,
             first,
             np.maximum(part.last, runs.start),
             decided[chosen],
         )
-
-    def _is_open(self, start: Ints, is_open: Bools) -> Bools:
-        return is_open if not is_open.any() else is_open & ~self.is_final[self.key[start]]
 
     def _lasting(self, symbol: int, start: Ints, end: Ints) -> Ints:
         """The times at which it is known that a symbol's runs have begun and last as long as they do."""
@@ -327,10 +316,9 @@ class TemporalMatcher:
         return self.time[start]
 
     def _table(self, constraint: TemporalConstraint) -> WordTable:
-        key = (constraint.words,)
-        if key not in self.tables:
-            self.tables[key] = WordTable(constraint.words)
-        return self.tables[key]
+        if constraint.words not in self.tables:
+            self.tables[constraint.words] = WordTable(constraint.words)
+        return self.tables[constraint.words]
 
     def _ranges(
         self, bound: RunBindings, symbol: int, constraints: Sequence[TemporalConstraint]
@@ -375,9 +363,11 @@ class TemporalMatcher:
             return np.ones(len(bound), dtype=np.bool_)
         return self._is_near(self.time[bound.first], decided)
 
-    def _candidates(self, bound: RunBindings, symbol: int, ranges: RunRanges) -> Iterator[RunCandidates]:
+    def _candidates(
+        self, bound: RunBindings, symbol: int, ranges: RunRanges, role: int = MATCHED
+    ) -> Iterator[RunCandidates]:
         """All runs of a symbol in the ranges, and maybe more, for the bindings."""
-        runs = self.runs[symbol]
+        runs = self.runs(symbol, role)
         if runs is None:
             yield from self._dependent(bound, symbol, ranges)
             return
@@ -507,8 +497,6 @@ class TemporalMatcher:
         begins, ends = np.flatnonzero(is_true & ~before), np.flatnonzero(is_true & ~after)
         # A run may have begun before the first of several instants, unless nothing is set there.
         is_whole = ~is_new[begins] | (first == begin)[which[begins]]
-        if self.events.context is not None:
-            is_whole &= ~self.events.context[self.line.begin[stream.instants[places[begins]]]]
         begins, ends = begins[is_whole], ends[is_whole]
         of, start, end = which[begins], places[begins], places[ends].copy()
         going = np.flatnonzero(is_last[ends])
@@ -584,7 +572,7 @@ class TemporalMatcher:
             holds = holds.copy()
             places = np.flatnonzero(holds)
             part = bound.chosen(places)
-            holds[places] = self._is_absent(alternative, part, decided[places], False)
+            holds[places] = self._is_absent(alternative, part, decided[places])
         return holds, decided
 
     def _decided(self, alternative: TemporalAlternative, bound: RunBindings) -> tuple[Bools, Ints]:
@@ -615,19 +603,14 @@ class TemporalMatcher:
 
     # Negated symbols.
 
-    def _is_absent(
-        self, alternative: TemporalAlternative, bound: RunBindings, decided: Ints, possible: bool
-    ) -> Bools:
-        """Whether no run of a negated symbol is there; nor can come, if what is `possible` counts."""
+    def _is_absent(self, alternative: TemporalAlternative, bound: RunBindings, decided: Ints) -> Bools:
+        """Whether no run of a negated symbol is there."""
         found = np.ones(len(bound), dtype=np.bool_)
         for absent in alternative.absent:
             places = np.flatnonzero(found)
             if not len(places):
                 break
-            part, times = bound.chosen(places), decided[places]
-            found[places] = ~self._is_there(absent, part, times)
-            if possible:
-                found[places] &= ~self._can_come(absent, part, times)
+            found[places] = ~self._is_there(absent, bound.chosen(places), decided[places])
         return found
 
     def _scope(self, bound: RunBindings, decided: Ints) -> tuple[Ints, Ints]:
@@ -652,186 +635,25 @@ class TemporalMatcher:
             np.minimum(ranges.last_end, high),
         )
         found = np.zeros(len(bound), dtype=np.bool_)
-        for one in self._candidates(bound, absent.symbol, ranges):
+        for one in self._candidates(bound, absent.symbol, ranges, SPOILING):
             which, runs = one.which, one.runs
             hit = (runs.start >= low[which]) & (runs.end <= high[which])
             for constraint in absent.constraints:
-                hit &= self._forms(constraint, absent.symbol, bound, which, runs.start, runs.end)
+                other = partner(constraint, absent.symbol)
+                others = (bound.start[other][which], bound.end[other][which])
+                hit &= self.forms(constraint, absent.symbol, (runs.start, runs.end), others)
             found[which[hit]] = True
         return found
 
-    def _forms(
-        self,
-        constraint: TemporalConstraint,
-        symbol: int,
-        bound: RunBindings,
-        which: Ints,
-        start: Ints,
-        end: Ints,
-    ) -> Bools:
-        """Whether runs of a negated symbol form one of the words with those that are bound."""
-        own = (start, end)
-        if constraint.first == symbol:
-            other = constraint.second
-            points = (*own, bound.start[other][which], bound.end[other][which])
-        else:
-            other = constraint.first
-            points = (bound.start[other][which], bound.end[other][which], *own)
+    def forms(self, constraint: TemporalConstraint, symbol: int, own: RunEnds, others: RunEnds) -> Bools:
+        """Whether runs of a symbol form one of the words with other runs."""
+        points = (*own, *others) if constraint.first == symbol else (*others, *own)
         return self._table(constraint).allows(codes_of(*points))
 
-    def _can_come(self, absent: AbsentRun, bound: RunBindings, decided: Ints) -> Bools:
-        """Whether a run of a negated symbol could still come, or the last one go on, inside the scope. Each
-        of the constraints is judged by itself."""
-        definition = self.program.symbols[absent.symbol]
-        key = self.key[bound.first]
-        now, start = self.now[key], self.time[bound.first]
-        end = (
-            np.full(len(bound), LAST_TIME) if self.program.reach is None else later(start, self.program.reach)
-        )
-        room = np.where(end > now, end.view(np.uint64) - now.view(np.uint64), np.uint64(0))
-        every = np.arange(len(bound))
-        least = np.uint64(max(0, definition.least or 0))
-        most = np.uint64(LAST_TIME if definition.most is None else max(0, definition.most))
-        can_start = np.zeros(len(bound), dtype=np.bool_)
-        if least == 0:  # a point
-            can_start |= (room >= 1) & self._could_form(absent, bound, every, None, True)
-        if definition.is_interval:
-            if most >= 1:
-                enough = room >= np.uint64(1) + np.maximum(least, np.uint64(1))
-                can_start |= enough & self._could_form(absent, bound, every, None, False)
-            low, _ = self._scope(bound, decided)
-            for which, begun in self._going_on(absent, bound):
-                length = self.time[begun].view(np.uint64)
-                soonest = now[which].view(np.uint64) + np.uint64(1) - length
-                latest = end[which].view(np.uint64) - length
-                fits = (room[which] >= 1) & (begun >= low[which]) & (soonest <= most) & (latest >= least)
-                fits &= self._could_form(absent, bound, which, begun, False)
-                can_start[which[fits]] = True
-        return can_start & ~self.is_final[key]
 
-    def _going_on(self, absent: AbsentRun, bound: RunBindings) -> Iterator[tuple[Ints, Ints]]:
-        """Which bindings have a run of a negated symbol in their key that may go on, and its start."""
-        low, high = self._key_ends(bound.first)
-        if self.runs[absent.symbol] is not None:
-            starts = self._open_starts(absent.symbol)
-            begun = starts[self.key[bound.first]]
-            which = np.flatnonzero(begun >= 0)
-            yield which, begun[which]
-            return
-        for one in self._candidates(bound, absent.symbol, RunRanges(low, high, low, high)):
-            yield one.which[one.runs.is_open], one.runs.start[one.runs.is_open]
-
-    def _open_starts(self, symbol: int) -> Ints:
-        """For each key the start of the last run of a symbol, if it may go on, however long it lasts."""
-        stream = self.events.stream(symbol)
-        found = np.full(len(self.is_final), ABSENT_START)
-        is_true = all_met(stream, self.events.meets_alone(symbol))
-        before = np.append(False, is_true[:-1])[: len(is_true)]
-        begins = np.where(is_true & (stream.is_first | ~before), np.arange(len(is_true)), 0)
-        begins = np.maximum.accumulate(begins)
-        last = np.flatnonzero(is_true & stream.is_last)
-        start = stream.instants[begins[last]]
-        if self.events.context is not None:
-            whole = ~self.events.context[self.line.begin[start]]
-            last, start = last[whole], start[whole]
-        found[self.key[start]] = start
-        return found
-
-    def _could_form(
-        self, absent: AbsentRun, bound: RunBindings, which: Ints, begun: Ints | None, is_point: bool
-    ) -> Bools:
-        """Whether runs that end after all that is known could form a word with each that is bound: runs that
-        have `begun`, or begin after all that is known."""
-        found = np.ones(len(which), dtype=np.bool_)
-        for constraint in absent.constraints:
-            other = constraint.second if constraint.first == absent.symbol else constraint.first
-            end = bound.end[other][which]
-            unknown = end >= self.never
-            could = np.zeros(len(which), dtype=np.bool_)
-            # An end that is not known is before, between or behind those of the run.
-            for shift in (0, 1, 2, 3, 4):
-                changed = np.where(unknown, self.never + shift, end)
-                part = replace(bound, end={**bound.end, other: _scattered(bound.end[other], which, changed)})
-                own_start = np.full(len(which), self.never + 1) if begun is None else begun
-                own_end = own_start if is_point else np.full(len(which), self.never + 3)
-                could |= self._forms_with(constraint, absent.symbol, part, which, changed, own_start, own_end)
-                if not unknown.any():
-                    break
-            found &= could
-        return found
-
-    def _forms_with(
-        self,
-        constraint: TemporalConstraint,
-        symbol: int,
-        bound: RunBindings,
-        which: Ints,
-        other_end: Ints,
-        start: Ints,
-        end: Ints,
-    ) -> Bools:
-        other = constraint.second if constraint.first == symbol else constraint.first
-        bound_points = (bound.start[other][which], other_end)
-        points = (start, end, *bound_points) if constraint.first == symbol else (*bound_points, start, end)
-        return self._table(constraint).allows(codes_of(*points))
-
-    # What is certain though more may come.
-
-    def _is_certain(self, matches: TemporalMatches, alternatives: Sequence[TemporalAlternative]) -> Bools:
-        """Which matches are there, and valid at the same time, whether runs that may go on do so or not, and
-        whatever runs of negated symbols come."""
-        bound = matches.bindings
-        key = self.key[bound.first]
-        found = self.is_final[key] | (matches.time <= self.now[key])
-        for symbol in self._closed:
-            if symbol in bound.is_open:
-                found &= ~bound.is_open[symbol]
-        for symbols in _subsets([symbol for symbol, is_open in bound.is_open.items() if is_open.any()]):
-            able = found & ~self.is_final[key]
-            for symbol in symbols:
-                able &= bound.is_open[symbol]
-            places = np.flatnonzero(able)
-            if len(places):
-                part = bound.chosen(places).going_on(symbols, self.never)
-                found[places] = self._is_same(part, alternatives, matches.time[places])
-        return found
-
-    @cached_property
-    def _closed(self) -> frozenset[int]:
-        """The symbols whose ends must be known: events there are named, or all of a run."""
-        return self._ended | {event.symbol for event in self.named if event.part is RunPart.END}
-
-    def _is_same(self, bound: RunBindings, alternatives: Sequence[TemporalAlternative], time: Ints) -> Bools:
-        """Whether matches, as they are bound, are there and valid at these times, whatever comes."""
-        possible, certain = np.full(len(bound), LAST_TIME), np.full(len(bound), LAST_TIME)
-        for alternative in alternatives:
-            holds, decided = self._judged(alternative, bound)
-            possible = np.where(holds, np.minimum(possible, decided), possible)
-            if alternative.absent:
-                places = np.flatnonzero(holds)
-                part = bound.chosen(places)
-                holds = holds.copy()
-                holds[places] = self._is_absent(alternative, part, decided[places], True)
-            certain = np.where(holds, np.minimum(certain, decided), certain)
-        valid = self._valid(alternatives[0], bound, certain)
-        is_known = certain <= self.now[self.key[bound.first]]
-        found: Bools = is_known & (possible == certain) & (valid == time)
-        return found
-
-
-ABSENT_START = -1
-
-
-def _scattered(column: Ints, which: Ints, values: Ints) -> Ints:
-    found = column.copy()
-    found[which] = values
-    return found
-
-
-def _subsets(symbols: Sequence[int]) -> Iterator[list[int]]:
-    """All subsets of some symbols, the empty one first."""
-    for chosen in product((False, True), repeat=len(symbols)):
-        yield [symbol for symbol, is_chosen in zip(symbols, chosen, strict=True) if is_chosen]
+def partner(constraint: TemporalConstraint, symbol: int) -> int:
+    """The other symbol that a constraint is about."""
+    return constraint.second if constraint.first == symbol else constraint.first
 
 
 def _cut(ranges: RunRanges, start: Ints, end: Ints, hulls: tuple[Hull | None, ...]) -> RunRanges:

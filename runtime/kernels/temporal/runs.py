@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neelc.runtime.coding import coded
 from neelc.runtime.columns import LAST_TIME, Bools, Ints, taken
@@ -32,6 +33,12 @@ from neelc.runtime.values.operations import holds
 
 ABSENT = -1
 """Instead of the number of an event."""
+
+Roles = NDArray[np.int8]
+
+SHOWN, SPOILING, MATCHED = 0, 1, 2
+"""What events that were kept may be in: in nothing, they show what was before the others; in runs of negated
+symbols; in all runs."""
 
 Arrays = Mapping[str, pa.Array]
 
@@ -94,13 +101,13 @@ class SymbolRuns:
 
 
 class TemporalEvents:
-    """The events of keys that begin at `heads`, sorted by key and time. The first `context` ones of each key
-    are in no match: conditions may look at them, and they show that a run had begun before."""
+    """The events of keys that begin at `heads`, sorted by key and time. Their `roles` do not fall in a key;
+    None: they may be in all runs."""
 
     def __init__(
-        self, program: TemporalProgram, columns: Arrays, heads: Ints, context: Bools | None = None
+        self, program: TemporalProgram, columns: Arrays, heads: Ints, roles: Roles | None = None
     ) -> None:
-        self.program, self.columns, self.context = program, columns, context
+        self.program, self.columns, self.roles = program, columns, roles
         time = np.asarray(columns[TIME]).astype(np.int64, copy=False)
         self.bits = np.asarray(columns[BITS].fill_null(0)).astype(np.int64, copy=False)
         self.line: EventInstants = timeline(time, self.bits, heads, 0)
@@ -208,8 +215,9 @@ class TemporalEvents:
             found[f"{BACK}{distance}"] = events
         return which, found
 
-    def runs(self, symbol: int) -> SymbolRuns:
-        """The runs of a symbol that depends on no other, if these last as long as they must."""
+    def runs(self, symbol: int, role: int = SPOILING) -> SymbolRuns:
+        """The runs of a symbol that depends on no other, if these last as long as they must, of events with
+        a role at least."""
         definition, stream, met = self.program.symbols[symbol], self.stream(symbol), self.meets_alone(symbol)
         if definition.is_interval:
             runs = longest_runs(all_met(stream, met), stream)
@@ -218,8 +226,8 @@ class TemporalEvents:
             instant = self.line.of_row[rows]
             runs = SymbolRuns(instant, instant, np.zeros(len(rows), dtype=np.bool_), rows)
         wanted = self.lasts(definition, runs.start, runs.end)
-        if self.context is not None:
-            wanted = wanted & ~self.context[self.line.begin[runs.start]]
+        if self.roles is not None:
+            wanted = wanted & (self.roles[self.line.begin[runs.start]] >= role)
         return runs if wanted.all() else runs.chosen(wanted)
 
     def lasts(self, symbol: TemporalSymbol, start: Ints, end: Ints) -> Bools:

@@ -14,20 +14,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from neelc.runtime.columns import LAST_TIME, Bools, Ints, selected, times
+from neelc.runtime.columns import LAST_TIME, Ints, selected, times
 from neelc.runtime.failures import FailureContext, too_many_matches
-from neelc.runtime.kernels.temporal.keeping import needed_events, oldest_needed, span_of
+from neelc.runtime.kernels.temporal.certainty import CertainMatcher
+from neelc.runtime.kernels.temporal.keeping import DROPPED, first_starts, roles_left, span_of
 from neelc.runtime.kernels.temporal.kernel import FoundMatches, key_of_match, match_rows
-from neelc.runtime.kernels.temporal.matching import TemporalMatcher
 from neelc.runtime.kernels.temporal.program import TIME, TemporalProgram, columns_of_events, looks_back
-from neelc.runtime.kernels.temporal.runs import TemporalEvents
+from neelc.runtime.kernels.temporal.runs import MATCHED, SHOWN, SPOILING, Roles, TemporalEvents
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import by_key_and_time, key_codes
 from neelc.runtime.streaming import StreamMemory, StreamStep, WatermarkMove
 from neelc.runtime.worker import MOST_MATCHES, explained, one_batch
 
-EVENTS, CONTEXT = "events", "context"
-"""The tables of events that are kept: those that matches can have, and those that show what was before."""
+TABLES = {SHOWN: "shown", SPOILING: "spoiling", MATCHED: "events"}
+"""The tables of events that are kept, by their roles."""
 
 
 @dataclass(frozen=True)
@@ -42,36 +42,37 @@ class TemporalStream:
         self, memory: StreamMemory, rows: Sequence[pa.RecordBatch], move: WatermarkMove
     ) -> StreamStep:
         used = ("start", *columns_of_events(self.program))
-        context = list(memory.tables.get(CONTEXT, ()))
-        parts = [*context, *memory.tables.get(EVENTS, ()), *(selected(batch, used) for batch in rows)]
+        parts, roles = [], []
+        kept = [(role, part) for role, name in TABLES.items() for part in memory.tables.get(name, ())]
+        for role, part in (*kept, *((MATCHED, selected(batch, used)) for batch in rows)):
+            parts.append(part)
+            roles.append(np.full(part.num_rows, role, dtype=np.int8))
         if not parts:
             return StreamStep()
-        shown = sum(part.num_rows for part in context)
         with explained(FailureContext(self.program.label or None, held="the events of a window")):
-            return self._step(one_batch(parts), shown, move)
+            return self._step(one_batch(parts), np.concatenate(roles), move)
 
-    def _step(self, events: pa.RecordBatch, shown: int, move: WatermarkMove) -> StreamStep:
-        """A call with events of which the first ones show what was before."""
+    def _step(self, events: pa.RecordBatch, roles: Roles, move: WatermarkMove) -> StreamStep:
         start = times(events.column("start"), "start")
-        is_context = np.arange(len(start)) < shown
-        is_complete = start <= move.now
-        needed, context = ~is_complete, np.zeros(len(start), dtype=np.bool_)
         results: list[pa.RecordBatch] = []
         pending = LAST_TIME
-        if is_complete.any():
-            order = self._order(events, start, np.flatnonzero(is_complete))
-            matcher = self._matcher(events, order, is_context, move.now)
-            results = list(self._results(events, order, is_context, matcher, move))
-            oldest = oldest_needed(self.program, matcher)
-            needed[order], context[order] = needed_events(self.program, matcher, oldest)
+        complete = np.flatnonzero(start <= move.now)
+        if len(complete):
+            order = self._order(events, start, complete)
+            matcher = self._matcher(events, order, roles, move.now)
+            results = list(self._results(events, order, roles, matcher, move))
+            roles[order] = roles_left(self.program, matcher, first_starts(self.program, matcher))
             waiting = matcher.pending[matcher.pending > move.now - self._reach]
             pending = int(waiting.min(initial=LAST_TIME))
+            if not looks_back(self.program):
+                roles = self._without_lonely(events, roles)
         tables = {
-            name: (events.filter(pa.array(kept)),)
-            for name, kept in ((EVENTS, needed), (CONTEXT, context & self._is_of_needed(events, needed)))
-            if kept.any()
+            name: (events.filter(pa.array(roles == role)),)
+            for role, name in TABLES.items()
+            if (roles == role).any()
         }
-        return StreamStep(results, StreamMemory({}, tables), self._wake(start[needed], pending, move.now))
+        wake = self._wake(start[roles != DROPPED], pending, move.now)
+        return StreamStep(results, StreamMemory({}, tables), wake)
 
     @property
     def _reach(self) -> int:
@@ -85,25 +86,25 @@ class TemporalStream:
         order: Ints = places[by_key_and_time(codes, start[places])]
         return order
 
-    def _matcher(self, events: pa.RecordBatch, order: Ints, is_context: Bools, now: int) -> TemporalMatcher:
+    def _matcher(self, events: pa.RecordBatch, order: Ints, roles: Roles, now: int) -> CertainMatcher:
         """A matcher of events, in order, that are all that is known up to a time."""
         complete = events.take(pa.array(order))
         columns = dict(zip(complete.schema.names, complete.columns, strict=True))
         codes = key_codes([columns[name] for name in self.program.keys], len(order))
         heads = np.flatnonzero(np.diff(codes, prepend=-1)).astype(np.int64, copy=False)
-        known = TemporalEvents(self.program, {**columns, TIME: columns["start"]}, heads, is_context[order])
+        known = TemporalEvents(self.program, {**columns, TIME: columns["start"]}, heads, roles[order])
         is_final, until = np.zeros(len(heads), dtype=np.bool_), np.full(len(heads), now)
-        return TemporalMatcher(self.program, known, is_final, until)
+        return CertainMatcher(self.program, known, is_final, until)
 
     def _results(
         self,
         events: pa.RecordBatch,
         order: Ints,
-        is_context: Bools,
-        matcher: TemporalMatcher,
+        roles: Roles,
+        matcher: CertainMatcher,
         move: WatermarkMove,
     ) -> Iterator[pa.RecordBatch]:
-        before = self._found_before(events, order, is_context, move.before)
+        before = self._found_before(events, order, roles, move.before)
         count = 0
         for found in matcher.matches():
             new = before.others(matcher, found)
@@ -114,27 +115,23 @@ class TemporalStream:
                 raise too_many_matches(count, self.most_matches).about(key=key_of_match(matcher, new))
             yield from match_rows(matcher, new)
 
-    def _found_before(
-        self, events: pa.RecordBatch, order: Ints, is_context: Bools, before: int
-    ) -> FoundMatches:
+    def _found_before(self, events: pa.RecordBatch, order: Ints, roles: Roles, before: int) -> FoundMatches:
         """The matches that were certain at the watermark before."""
         start = times(events.column("start"), "start")
         numbers = np.flatnonzero(start[order] <= before)
         found = FoundMatches(numbers)
         if len(numbers):
-            matcher = self._matcher(events, order[numbers], is_context, before)
+            matcher = self._matcher(events, order[numbers], roles, before)
             for one in matcher.matches():
                 found.add(matcher, one)
         return found
 
-    def _is_of_needed(self, events: pa.RecordBatch, needed: Bools) -> Bools:
-        """Which events have a key of which others are needed, too. PREV needs the last ones of every key."""
-        if looks_back(self.program):
-            return np.ones(len(needed), dtype=np.bool_)
-        codes = key_codes([events.column(name) for name in self.program.keys], len(needed))
+    def _without_lonely(self, events: pa.RecordBatch, roles: Roles) -> Roles:
+        """The roles, if nothing is shown of keys of which there is nothing else."""
+        codes = key_codes([events.column(name) for name in self.program.keys], len(roles))
         is_there = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
-        is_there[codes[needed]] = True
-        return is_there[codes]
+        is_there[codes[roles > SHOWN]] = True
+        return np.where(is_there[codes], roles, np.int8(DROPPED))
 
     def _wake(self, start: Ints, pending: int, now: int) -> int | None:
         """When the first instant is complete that waits, the scope of a match is, or events are not needed
