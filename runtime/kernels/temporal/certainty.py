@@ -30,7 +30,7 @@ from neelc.runtime.kernels.temporal.program import (
     TemporalConstraint,
     TemporalProgram,
 )
-from neelc.runtime.kernels.temporal.runs import ABSENT, SPOILING, TemporalEvents, all_met
+from neelc.runtime.kernels.temporal.runs import ABSENT, TemporalEvents, all_met
 
 
 class CertainMatcher(TemporalMatcher):
@@ -151,7 +151,7 @@ class CertainMatcher(TemporalMatcher):
             which = np.flatnonzero(begun != ABSENT)
             return [(which, begun[which])]
         low, high = self._key_ends(bound.first)
-        every = self._candidates(bound, absent.symbol, RunRanges(low, high, low, high), SPOILING)
+        every = self._dependent(bound, absent.symbol, RunRanges(low, high, low, high))
         return [(one.which[one.runs.is_open], one.runs.start[one.runs.is_open]) for one in every]
 
     def _open_starts(self, symbol: int) -> Ints:

@@ -115,15 +115,24 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
         rest = self.rows.slice(self.complete)
         if self.matcher is None or self.matcher.is_final[-1]:
             return NeededRows(WaitingEvents(), (rest,))
-        first = first_starts(self.program, self.matcher)
-        roles = roles_left(self.program, self.matcher, first)
-        roles[: self.last_head] = DROPPED
+        matcher = self._last_key(self.matcher)
+        roles = roles_left(self.program, matcher, first_starts(self.program, matcher))
         kept = np.flatnonzero(roles != DROPPED)
         if not len(kept):
             return NeededRows(WaitingEvents(), (rest,))
         shown, spoiling = (int((roles == role).sum()) for role in (SHOWN, SPOILING))
-        rows = self.rows.slice(0, self.complete).take(pa.array(kept))
+        rows = self.rows.take(pa.array(kept + self.last_head))
         return NeededRows(WaitingEvents(rows.num_rows, shown, spoiling), (rows, rest))
+
+    def _last_key(self, matcher: CertainMatcher) -> CertainMatcher:
+        """The matcher of the events of the last key, which knows what of it is not certain."""
+        if self.last_head == 0:
+            return matcher
+        columns = {name: column.slice(self.last_head) for name, column in self.columns.items()}
+        head = np.zeros(1, dtype=np.int64)
+        last = _matcher(self.program, columns, head, matcher.is_final[-1:], WaitingEvents())
+        last.pending = matcher.pending[-1:]
+        return last
 
     def count(self, found: TemporalMatches) -> int:
         return len(found)

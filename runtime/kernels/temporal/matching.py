@@ -369,7 +369,10 @@ class TemporalMatcher:
         """All runs of a symbol in the ranges, and maybe more, for the bindings."""
         runs = self.runs(symbol, role)
         if runs is None:
-            yield from self._dependent(bound, symbol, ranges)
+            definition = self.program.symbols[symbol]
+            for found in self._dependent(bound, symbol, ranges):
+                lasting = np.flatnonzero(self.events.lasts(definition, found.runs.start, found.runs.end))
+                yield RunCandidates(found.which[lasting], found.runs.chosen(lasting))
             return
         first = np.searchsorted(runs.start, ranges.first_start)
         behind = np.searchsorted(runs.start, ranges.last_start, side="right")
@@ -423,6 +426,7 @@ class TemporalMatcher:
         return floor
 
     def _dependent(self, bound: RunBindings, symbol: int, ranges: RunRanges) -> Iterator[RunCandidates]:
+        """The runs of such a symbol that start in the ranges, however long they last."""
         stream = self.events.stream(symbol)
         if not len(stream.instants):
             return
@@ -436,9 +440,7 @@ class TemporalMatcher:
                 found = self._dependent_runs(part, symbol, stream, floor[some], low[some], high[some])
             else:
                 found = self._dependent_points(part, symbol, stream, low[some], high[some])
-            definition = self.program.symbols[symbol]
-            lasting = np.flatnonzero(self.events.lasts(definition, found.runs.start, found.runs.end))
-            yield RunCandidates(found.which[lasting] + some.start, found.runs.chosen(lasting))
+            yield RunCandidates(found.which + some.start, found.runs)
 
     def _dependent_points(
         self, bound: RunBindings, symbol: int, stream: StreamInstants, low: Ints, high: Ints

@@ -69,6 +69,13 @@ class StreamInstants:
         return which, self.rows[places]
 
     @cached_property
+    def place(self) -> Ints:
+        """For each event the place of its instant."""
+        return np.repeat(
+            np.arange(len(self.instants)), np.diff(self.events_before[self.instants], append=len(self.rows))
+        )
+
+    @cached_property
     def first_of_key(self) -> Ints:
         """For each of the instants the place of the first one of its key."""
         return np.maximum.accumulate(np.where(self.is_first, np.arange(len(self.instants)), 0))
@@ -268,10 +275,12 @@ def _before(count: Ints) -> Ints:
 
 def all_met(stream: StreamInstants, met: Bools) -> Bools:
     """For each instant of a stream whether all of its events there meet a condition."""
+    of_stream = met if len(met) == len(stream.rows) else met[stream.rows]
     if len(stream.rows) == len(stream.instants):
-        return met[stream.rows]
-    begin = stream.events_before[stream.instants]
-    return np.logical_and.reduceat(met[stream.rows], begin) if len(begin) else met[:0]
+        return of_stream
+    found = np.ones(len(stream.instants), dtype=np.bool_)
+    found[stream.place[~of_stream]] = False
+    return found
 
 
 def longest_runs(is_true: Bools, stream: StreamInstants) -> SymbolRuns:
