@@ -17,8 +17,8 @@ import numpy as np
 from neelc.runtime.columns import LAST_TIME, Bools, Ints
 from neelc.runtime.kernels.temporal.matching import (
     RunBindings,
+    RunMatcher,
     RunRanges,
-    TemporalMatcher,
     TemporalMatches,
     later,
     partner,
@@ -33,7 +33,7 @@ from neelc.runtime.kernels.temporal.program import (
 from neelc.runtime.kernels.temporal.runs import ABSENT, TemporalEvents, all_met
 
 
-class CertainMatcher(TemporalMatcher):
+class CertainMatcher(RunMatcher):
     """Finds the matches that are certain. The events of a key that `is_final` are all that it has. Of the
     others all are known up to the time `now`.
 

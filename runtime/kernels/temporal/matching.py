@@ -169,7 +169,7 @@ class TemporalMatches:
         return TemporalMatches(self.alternative, self.bindings.chosen(which), self.time[which])
 
 
-class TemporalMatcher:
+class RunMatcher:
     """Finds the matches of a program among events, which are all that there are."""
 
     def __init__(self, program: TemporalProgram, events: TemporalEvents) -> None:
