@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from neelc.runtime.columns import FIRST_TIME
-from neelc.runtime.failures import KernelFailure
+from neelc.runtime.failures import MAX_PARTIAL, KernelFailure
 from neelc.runtime.kernels.temporal import matching
 from neelc.runtime.kernels.temporal.kernel import temporal
 from neelc.runtime.kernels.temporal.program import (
@@ -659,7 +659,7 @@ def test_partial_matches_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = table(marked("A - " * 30 + "B - " * 30))
     with pytest.raises(KernelFailure, match="more than 500 partial matches") as failure:
         list(temporal(pair("A.AB.B"))(iter([rows])))
-    assert (failure.value.facts.kind, failure.value.facts.limit) == (matching.MAX_PARTIAL, 500)
+    assert (failure.value.facts.kind, failure.value.facts.limit) == (MAX_PARTIAL, 500)
 
 
 def test_partial_matches_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

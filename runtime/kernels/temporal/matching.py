@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME, Bools, Ints
-from neelc.runtime.failures import KernelError
+from neelc.runtime.failures import MAX_PARTIAL, KernelError
 from neelc.runtime.kernels.sequential.matching import spread
 from neelc.runtime.kernels.temporal.program import (
     BACK,
@@ -46,10 +46,8 @@ from neelc.runtime.program import EventName
 MOST_TOGETHER = 1 << 19
 """As many partial matches are made at once."""
 
-MOST_PARTIAL = 2_000_000_000
+MOST_PARTIAL = 500_000_000
 """As many partial matches are tried in one search."""
-
-MAX_PARTIAL = "MAX_PARTIAL"
 
 
 def later(time: Ints, by: int) -> Ints:
@@ -407,7 +405,9 @@ class RunMatcher:
     def _try(self, count: int) -> None:
         self.tried += count
         if self.tried > MOST_PARTIAL:
-            message = f"more than {MOST_PARTIAL} partial matches are tried for the rows of one search"
+            message = (
+                f"more than {MOST_PARTIAL} partial matches are tried for the rows that are searched at once"
+            )
             raise KernelError(MAX_PARTIAL, message, number=self.tried, limit=MOST_PARTIAL)
 
     # Symbols whose conditions depend on others: their runs, for each partial match.
