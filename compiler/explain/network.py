@@ -87,7 +87,7 @@ def _title(operator: a.Operator) -> str:
             return "canonical intervals"
         case a.Merger():
             return "merge"
-        case a.PatternMatcher(_, variable):
+        case a.PatternMatcher(_, variable) | a.TemporalMatcher(_, variable):
             return f"match {variable}"
         case a.Agent(_, _, name):
             return f"agent {name}"

@@ -640,6 +640,8 @@ def _what(operator: a.Operator) -> str:
             return f"the agent {name} over a stream without end: it is a function of whole DataFrames"
         case a.RelationSource():
             return "a relation alone over a stream without end"
+        case a.TemporalMatcher():
+            return "MATCH_RECOGNIZE_TEMPORAL over a stream without end"
     return f"{type(operator).__name__} over a stream without end"
 
 
