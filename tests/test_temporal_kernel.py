@@ -697,6 +697,7 @@ def test_what_a_match_needs_is_kept_until_the_end_that_it_tells() -> None:
     run.call(marked("A AB AB B B"), 4)
     for n in range(5, 200):
         run.call(marked("B", first=n), n)
+        assert run.memory.rows <= 8, "of the events of a run, those at its ends"
     assert not run.found
     run.call(marked("-", first=200), 200)
     assert run.found == {(199, 199): 1}

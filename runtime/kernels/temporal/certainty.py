@@ -30,7 +30,7 @@ from neelc.runtime.kernels.temporal.program import (
     TemporalConstraint,
     TemporalProgram,
 )
-from neelc.runtime.kernels.temporal.runs import ABSENT, TemporalEvents, all_met
+from neelc.runtime.kernels.temporal.runs import ABSENT, TemporalEvents
 
 
 class CertainMatcher(RunMatcher):
@@ -158,7 +158,7 @@ class CertainMatcher(RunMatcher):
         """For each key the start of the last run of a symbol, if it may go on, however long it lasts."""
         stream = self.events.stream(symbol)
         found = np.full(len(self.is_final), ABSENT)
-        is_true = all_met(stream, self.events.meets_alone(symbol))
+        is_true = self.events.all_meet(symbol)
         before = np.append(False, is_true[:-1])[: len(is_true)]
         begins = np.where(is_true & (stream.is_first | ~before), np.arange(len(is_true)), 0)
         last = np.flatnonzero(is_true & stream.is_last)

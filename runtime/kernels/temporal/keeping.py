@@ -10,17 +10,22 @@ A match that is not certain yet is one of these:
 Negated symbols are looked for from one window before the instant at which a match is decided, which is no
 earlier than its start: events that old may spoil matches, and be in none. Of each stream the last instants
 before these are kept as well: they show whether a run had begun before, and what PREV means.
+
+Where only the ends of runs are read, no events are kept at which nothing begins or ends: of a run that goes
+on for long, those at its ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from neelc.runtime.columns import Ints
+from neelc.runtime.columns import Bools, Ints
 from neelc.runtime.kernels.temporal.certainty import CertainMatcher
 from neelc.runtime.kernels.temporal.matching import before_by
-from neelc.runtime.kernels.temporal.program import TemporalProgram, looks_back
-from neelc.runtime.kernels.temporal.runs import SHOWN, Roles, all_met
+from neelc.runtime.kernels.temporal.program import RunPart, TemporalProgram, looks_back
+from neelc.runtime.kernels.temporal.runs import SHOWN, Roles
 
 DROPPED = -1
 """The role of events that are not needed."""
@@ -44,8 +49,7 @@ def first_starts(program: TemporalProgram, matcher: CertainMatcher) -> Ints:
     for number, symbol in enumerate(program.symbols):
         if symbol.is_interval:
             stream = matcher.events.stream(number)
-            is_true = all_met(stream, matcher.events.meets_alone(number))
-            last = stream.instants[is_true & stream.is_last]
+            last = stream.instants[matcher.events.all_meet(number) & stream.is_last]
             key = matcher.key[last]
             found[key] = np.minimum(found[key], before_by(matcher.time[last], program.reach))
     return found
@@ -60,17 +64,47 @@ def roles_left(program: TemporalProgram, matcher: CertainMatcher, first: Ints) -
     roles: Roles = ((time >= first).astype(np.int8) + (time >= spoiling)).astype(np.int8)
     if matcher.events.roles is not None:  # what was forgotten once is not known any more
         roles = np.minimum(roles, matcher.events.roles[line.begin])
-    is_shown = np.zeros(line.size, dtype=np.bool_)
+    is_kept = np.zeros(line.rows, dtype=np.bool_)
     shown = 1 + looks_back(program)
-    for stream in (matcher.events.stream(number) for number in _one_of_each_stream(program)):
-        is_old = roles[stream.instants] == SHOWN
+    for numbers in _of_each_stream(program):
+        stream = matcher.events.stream(numbers[0])
+        is_outer = ~_is_inner(matcher, numbers)
+        is_old = (roles[stream.instants] == SHOWN) & is_outer
         olds = np.concatenate([[0], np.cumsum(is_old)])
         # How many old instants of the key there are from each one on.
         behind = olds[stream.last_of_key + 1] - olds[:-1]
-        is_shown[stream.instants[is_old & (behind <= shown)]] = True
-    roles[(roles == SHOWN) & ~is_shown] = DROPPED
-    return roles[line.of_row]
+        is_kept[stream.rows] |= (is_outer & (~is_old | (behind <= shown)))[stream.place]
+    return np.where(is_kept, roles[line.of_row], np.int8(DROPPED))
 
 
-def _one_of_each_stream(program: TemporalProgram) -> list[int]:
-    return list({symbol.stream: number for number, symbol in enumerate(program.symbols)}.values())
+def _of_each_stream(program: TemporalProgram) -> list[list[int]]:
+    """The symbols that are about the same stream."""
+    found: dict[int | None, list[int]] = {}
+    for number, symbol in enumerate(program.symbols):
+        found.setdefault(symbol.stream, []).append(number)
+    return list(found.values())
+
+
+def _are_all_read(program: TemporalProgram) -> bool:
+    """Whether conditions or outputs may read any event, not only those at the ends of runs."""
+    return any(one.conditions for one in program.symbols) or any(
+        one.part is RunPart.ALL for one in program.outputs
+    )
+
+
+def _is_inner(matcher: CertainMatcher, symbols: Sequence[int]) -> Bools:
+    """For each instant of a stream whether nothing begins or ends there that its symbols say: without these,
+    all runs have the same ends."""
+    stream = matcher.events.stream(symbols[0])
+    if _are_all_read(matcher.program):
+        return np.zeros(len(stream.instants), dtype=np.bool_)
+    is_inner = ~stream.is_first & ~stream.is_last
+    for number in symbols:
+        if matcher.program.symbols[number].is_interval:
+            is_true = matcher.events.all_meet(number)
+            changes = is_true[1:] != is_true[:-1]
+            is_inner[1:] &= ~changes
+            is_inner[:-1] &= ~changes
+        else:
+            is_inner[stream.place[matcher.events.meets_alone(number)[stream.rows]]] = False
+    return is_inner

@@ -52,10 +52,12 @@ def _begin(program: TemporalProgram, state: WorkerState[WaitingEvents], is_last:
 
 @dataclass(frozen=True)
 class WaitingEvents:
-    """What is certain among the first `known` of the waiting events was found. Of these the first `shown`
-    only show what was before, and the next `spoiling` are in no match, but may spoil one."""
+    """What was certain when all was known up to the time `now` was found: among the first `known` of the
+    waiting events. Of these the first `shown` only show what was before, and the next `spoiling` are in no
+    match, but may spoil one."""
 
     known: int = 0
+    now: int = 0
     shown: int = 0
     spoiling: int = 0
 
@@ -105,6 +107,7 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
             columns = {name: column.slice(0, known) for name, column in self.columns.items()}
             head, none = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
             matcher = _matcher(self.program, columns, head, none, self.facts)
+            matcher.now[:] = self.facts.now
             for one in matcher.matches():
                 found.add(matcher, one)
         return found
@@ -122,7 +125,8 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
             return NeededRows(WaitingEvents(), (rest,))
         shown, spoiling = (int((roles == role).sum()) for role in (SHOWN, SPOILING))
         rows = self.rows.take(pa.array(kept + self.last_head))
-        return NeededRows(WaitingEvents(rows.num_rows, shown, spoiling), (rows, rest))
+        facts = WaitingEvents(rows.num_rows, int(matcher.now[-1]), shown, spoiling)
+        return NeededRows(facts, (rows, rest))
 
     def _last_key(self, matcher: CertainMatcher) -> CertainMatcher:
         """The matcher of the events of the last key, which knows what of it is not certain."""

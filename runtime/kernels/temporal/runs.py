@@ -121,6 +121,7 @@ class TemporalEvents:
         self.streams: dict[int | None, StreamInstants] = {}
         self.conditions = [_split(symbol) for symbol in program.symbols]
         self.met: dict[int, Bools] = {}
+        self.all_met: dict[int, Bools] = {}
 
     @cached_property
     def time(self) -> Ints:
@@ -181,6 +182,18 @@ class TemporalEvents:
             self.met[symbol] = found
         return self.met[symbol]
 
+    def all_meet(self, symbol: int) -> Bools:
+        """For each instant of a symbol's stream whether all events there meet that."""
+        if symbol not in self.all_met:
+            stream, met = self.stream(symbol), self.meets_alone(symbol)
+            of_stream = met if len(met) == len(stream.rows) else met[stream.rows]
+            if len(stream.rows) > len(stream.instants):
+                found = np.ones(len(stream.instants), dtype=np.bool_)
+                found[stream.place[~of_stream]] = False
+                of_stream = found
+            self.all_met[symbol] = of_stream
+        return self.all_met[symbol]
+
     def are_met(
         self, symbol: int, tests: Sequence[Value], rows: Ints, bound: Mapping[EventName, Ints]
     ) -> Bools:
@@ -225,11 +238,11 @@ class TemporalEvents:
     def runs(self, symbol: int, role: int = SPOILING) -> SymbolRuns:
         """The runs of a symbol that depends on no other, if these last as long as they must, of events with
         a role at least."""
-        definition, stream, met = self.program.symbols[symbol], self.stream(symbol), self.meets_alone(symbol)
+        definition = self.program.symbols[symbol]
         if definition.is_interval:
-            runs = longest_runs(all_met(stream, met), stream)
+            runs = longest_runs(self.all_meet(symbol), self.stream(symbol))
         else:
-            rows = np.flatnonzero(met)
+            rows = np.flatnonzero(self.meets_alone(symbol))
             instant = self.line.of_row[rows]
             runs = SymbolRuns(instant, instant, np.zeros(len(rows), dtype=np.bool_), rows)
         wanted = self.lasts(definition, runs.start, runs.end)
@@ -271,16 +284,6 @@ def _before(count: Ints) -> Ints:
     [0, 2, 2, 3]
     """
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(count)])
-
-
-def all_met(stream: StreamInstants, met: Bools) -> Bools:
-    """For each instant of a stream whether all of its events there meet a condition."""
-    of_stream = met if len(met) == len(stream.rows) else met[stream.rows]
-    if len(stream.rows) == len(stream.instants):
-        return of_stream
-    found = np.ones(len(stream.instants), dtype=np.bool_)
-    found[stream.place[~of_stream]] = False
-    return found
 
 
 def longest_runs(is_true: Bools, stream: StreamInstants) -> SymbolRuns:
