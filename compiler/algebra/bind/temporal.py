@@ -33,6 +33,7 @@ from neelc.rows.bind.recognize import check_definitions, pattern_variables
 from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.functions import is_row_aggregate
 from neelc.scalar.typing import typed, typed_condition
+from neelc.syntax.print_patterns import show_temporal_patterns
 
 # What TEMP says, and how values of symbols are written.
 
@@ -248,7 +249,7 @@ def _bound(
         measures,
         within,
         None if numbers is None else numbers.column,
-        "; ".join(map(str, clause.patterns)),
+        show_temporal_patterns(clause.patterns),
         span=clause.span,
     )
     _check_dependencies(bound, clause, findings)
