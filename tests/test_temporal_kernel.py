@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from neelc.runtime.columns import FIRST_TIME
+from neelc.runtime.columns import FIRST_TIME, LAST_TIME
 from neelc.runtime.failures import MAX_PARTIAL, KernelFailure
-from neelc.runtime.kernels.temporal import matching
+from neelc.runtime.kernels.temporal import kernel, matching
 from neelc.runtime.kernels.temporal.kernel import temporal
 from neelc.runtime.kernels.temporal.program import (
     BITS,
@@ -679,6 +679,24 @@ def test_times_may_be_far_apart() -> None:
         expected = by_definition(program, events)
         assert sum(expected.values()) == (8 if reach == 2 else 16)
         assert by_kernel(program, events) == expected
+
+
+def test_times_may_be_the_last_there_are() -> None:
+    for first in (LAST_TIME - 4, FIRST_TIME):
+        events = marked("A AB AB B -", first=first)
+        for reach in (None, 1, 2):
+            program = pair("ABAB", reach=reach)
+            expected = {} if reach == 1 else {(1, first + 2): 1}
+            assert by_kernel(program, events) == by_kernel(program, events, 1, 1) == expected
+
+
+def test_lists_come_in_batches_that_are_not_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "MOST_LISTED", 5)
+    program = pair("ABAB", outputs=(TemporalOutput("n", 1, RunPart.ALL, "n"),))
+    rows = table([event for key in range(4) for event in marked("A AB AB B -", key)])
+    found = list(temporal(program)(iter([rows])))
+    assert [batch.num_rows for batch in found] == [1, 1, 1, 1]
+    assert [batch.column("n").to_pylist() for batch in found] == [[[1, 2, 3]]] * 4
 
 
 def test_a_run_that_goes_on_is_not_kept_without_need() -> None:

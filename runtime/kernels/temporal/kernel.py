@@ -208,10 +208,32 @@ def _identity(matcher: CertainMatcher, found: TemporalMatches) -> list[Ints]:
 # Matches as rows.
 
 
+MOST_LISTED = 1 << 22
+"""As many values are in the lists of one batch, unless a single match has more."""
+
+
 def match_rows(matcher: CertainMatcher, found: TemporalMatches) -> Batches:
     """Matches as rows of the result."""
-    for first in range(0, len(found), ROWS_IN_BATCH):
-        yield _batch(matcher, found.chosen(slice(first, first + ROWS_IN_BATCH)))
+    counts = [_listed(matcher, one, found) for one in matcher.program.outputs]
+    listed = np.cumsum(np.sum([np.zeros(len(found), dtype=np.int64), *counts], axis=0))
+    first = 0
+    while first < len(found):
+        before = int(listed[first - 1]) if first else 0
+        few = int(np.searchsorted(listed, before + MOST_LISTED, side="right"))
+        beyond = max(first + 1, min(first + ROWS_IN_BATCH, few))
+        yield _batch(matcher, found.chosen(slice(first, beyond)))
+        first = beyond
+
+
+def _listed(matcher: CertainMatcher, output: TemporalOutput, found: TemporalMatches) -> Ints:
+    """How many values each match has in the list of an output."""
+    if output.part is not RunPart.ALL or output.symbol not in found.alternative.symbols:
+        return np.zeros(len(found), dtype=np.int64)
+    if not matcher.program.symbols[output.symbol].is_interval:
+        return np.ones(len(found), dtype=np.int64)
+    before, bound = matcher.events.stream(output.symbol).events_before, found.bindings
+    count: Ints = before[bound.end[output.symbol] + 1] - before[bound.start[output.symbol]]
+    return count
 
 
 def _batch(matcher: CertainMatcher, found: TemporalMatches) -> pa.RecordBatch:
@@ -224,9 +246,7 @@ def _output(matcher: CertainMatcher, output: TemporalOutput, found: TemporalMatc
     column, symbol = matcher.events.columns[output.column], output.symbol
     is_there = symbol in found.alternative.symbols
     if output.part is RunPart.ALL:
-        return (
-            _list(matcher, column, symbol, found) if is_there else pa.nulls(len(found), pa.list_(column.type))
-        )
+        return _lists(matcher, output, found) if is_there else pa.nulls(len(found), pa.list_(column.type))
     if not is_there:
         return pa.nulls(len(found), column.type)
     is_interval = matcher.program.symbols[symbol].is_interval
@@ -234,16 +254,14 @@ def _output(matcher: CertainMatcher, output: TemporalOutput, found: TemporalMatc
     return taken(column, pa.array(found.bindings.row[event]))
 
 
-def _list(matcher: CertainMatcher, column: pa.Array, symbol: int, found: TemporalMatches) -> pa.Array:
+def _lists(matcher: CertainMatcher, output: TemporalOutput, found: TemporalMatches) -> pa.Array:
     """The values of a column at all events of the runs of a symbol."""
-    bound = found.bindings
-    if not matcher.program.symbols[symbol].is_interval:
-        rows = bound.row[RunEvent(symbol, RunPart.START)]
-        offsets = np.arange(len(rows) + 1)
-    else:
+    bound, symbol = found.bindings, output.symbol
+    if matcher.program.symbols[symbol].is_interval:
         stream = matcher.events.stream(symbol)
         _, rows = stream.events_between(bound.start[symbol], bound.end[symbol])
-        counts = stream.events_before[bound.end[symbol] + 1] - stream.events_before[bound.start[symbol]]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-    values = taken(column, pa.array(rows))
+    else:
+        rows = bound.row[RunEvent(symbol, RunPart.START)]
+    offsets = np.concatenate([[0], np.cumsum(_listed(matcher, output, found))])
+    values = taken(matcher.events.columns[output.column], pa.array(rows))
     return pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), values)

@@ -64,7 +64,9 @@ class KeyTimes:
     """The instants of each key that are not before a time, or not after it."""
 
     def __init__(self, time: Ints, key: Ints) -> None:
-        self.low, self.high = int(time.min()) - 1, int(time.max()) + 1
+        first, last = int(time.min()), int(time.max())
+        self.origin = first
+        self.low, self.high = max(FIRST_TIME, first - 1), min(LAST_TIME, last + 1)
         self.ranks: Ints | None = None
         joint = joint_numbers(key, time, gap=2)
         if joint is None:  # times so far apart that they are numbered
@@ -72,7 +74,7 @@ class KeyTimes:
             self.width = len(self.ranks) + 2
             joint = key * self.width + np.searchsorted(self.ranks, time)
         else:
-            self.width = self.high - self.low + 1
+            self.width = last - first + 3
         self.joint = joint
 
     def first_from(self, key: Ints, time: Ints) -> Ints:
@@ -89,7 +91,7 @@ class KeyTimes:
         if self.ranks is not None:
             rank = np.searchsorted(self.ranks, time, side="left" if side == "left" else "right")
             return key * self.width + (rank if side == "left" else rank - 1)
-        return key * self.width + (np.clip(time, self.low, self.high) - (self.low + 1))
+        return key * self.width + (np.clip(time, self.low, self.high) - self.origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +196,11 @@ class RunMatcher:
         """Each once."""
         for number, alternative in enumerate(self.program.alternatives):
             for bound in self._complete(alternative, 0, self._begun(alternative)):
-                found = self._checked(number, alternative, self._with_events(alternative, bound))
-                if len(found):
-                    yield found
+                events = [event for event in self.named if event.symbol in alternative.symbols]
+                for whole in self._with_events(events, bound):
+                    found = self._checked(number, alternative, whole)
+                    if len(found):
+                        yield found
 
     def alike(self, alternative: TemporalAlternative) -> list[tuple[int, TemporalAlternative]]:
         """The alternatives with the same symbols, itself included, by number."""
@@ -255,11 +259,10 @@ class RunMatcher:
             for one in alternative.constraints
             if {one.first, one.second} <= {symbol, *before} and symbol in (one.first, one.second)
         ]
-        for event in self._named_by(symbol):
-            bound = self._with_event(event, bound)
-        ranges = self._inside(bound, self._ranges(bound, symbol, constraints))
-        for found in self._candidates(bound, symbol, ranges):
-            yield self._extended(bound, symbol, constraints, found)
+        for part in self._with_events(self._named_by(symbol), bound):
+            ranges = self._inside(part, self._ranges(part, symbol, constraints))
+            for found in self._candidates(part, symbol, ranges):
+                yield self._extended(part, symbol, constraints, found)
 
     def _extended(
         self,
@@ -539,31 +542,32 @@ class RunMatcher:
         named = {one for one in (*outputs, *events_read(tests)) if one.part is not RunPart.ALL}
         return tuple(sorted(named, key=lambda one: (one.symbol, one.part)))
 
-    def _with_event(self, event: RunEvent, bound: RunBindings) -> RunBindings:
-        """The bindings with each of the events that are meant."""
-        if not self.program.symbols[event.symbol].is_interval or event in bound.row:
-            return bound
-        start, end = bound.start[event.symbol], bound.end[event.symbol]
-        at = start if event.part is RunPart.START else end
-        other = RunEvent(event.symbol, RunPart.END if event.part is RunPart.START else RunPart.START)
-        stream = self.events.stream(event.symbol)
+    def _with_events(self, events: Sequence[RunEvent], bound: RunBindings) -> Iterator[RunBindings]:
+        """The bindings with each of the events that are meant, in every combination."""
+        if not events:
+            yield bound
+            return
+        for part in self._with_event(events[0], bound):
+            yield from self._with_events(events[1:], part)
+
+    def _with_event(self, event: RunEvent, bound: RunBindings) -> Iterator[RunBindings]:
+        symbol = event.symbol
+        if not self.program.symbols[symbol].is_interval or event in bound.row:
+            yield bound
+            return
+        is_start = event.part is RunPart.START
+        at = bound.start[symbol] if is_start else bound.end[symbol]
+        other = RunEvent(symbol, RunPart.END if is_start else RunPart.START)
+        stream = self.events.stream(symbol)
         begin = stream.events_before[at]
         count = stream.events_before[at + 1] - begin
         if other in bound.row:  # of a run of one instant, one event is the first and the last
-            count = np.where(start == end, 1, count)
-        which, places = spread(begin, count)
-        part = bound if len(which) == len(bound) else bound.chosen(which)
-        rows = stream.rows[places]
-        if other in bound.row:
-            is_point = part.start[event.symbol] == part.end[event.symbol]
-            rows = np.where(is_point, part.row[other], rows)
-        return replace(part, row={**part.row, event: rows})
-
-    def _with_events(self, alternative: TemporalAlternative, bound: RunBindings) -> RunBindings:
-        for event in self.named:
-            if event.symbol in alternative.symbols:
-                bound = self._with_event(event, bound)
-        return bound
+            count = np.where(bound.start[symbol] == bound.end[symbol], 1, count)
+        for which, places in self._spread(begin, count):
+            part, rows = bound.chosen(which), stream.rows[places]
+            if other in bound.row:
+                rows = np.where(part.start[symbol] == part.end[symbol], part.row[other], rows)
+            yield replace(part, row={**part.row, event: rows})
 
     # Whole matches.
 
