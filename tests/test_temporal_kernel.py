@@ -461,6 +461,16 @@ def test_random_programs_mean_what_their_definition_says(part: int) -> None:
     assert sum(count > 0 for count in found) > 40
 
 
+@pytest.mark.parametrize(
+    ("seed", "at_once", "size"),
+    [(1267, 1, 3), (1691, 3, 7), (17236, 5, 1), (235, 3, 1), (197, 9, 1), (253, 9, 7), (1379, 3, 2)],
+)
+def test_what_is_kept_of_a_key_is_enough(seed: int, at_once: int, size: int) -> None:
+    """Negated runs that are older than all matches; runs that had begun before; streams without symbols."""
+    program, events = sample(seed)
+    assert by_kernel(program, events, at_once, size) == by_definition(program, events)
+
+
 # Streams.
 
 
