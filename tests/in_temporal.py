@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import pyarrow as pa
+from in_stream import FAR, Arrival, arrived, calls
 
 from neelc import syntax as parse
 from neelc.algebra.bind.temporal import StreamNumbers, bind_temporal, plain_clause
 from neelc.algebra.plan.sequential import without_spans
-from neelc.algebra.plan.temporal import TemporalPlan, temporal_plan
+from neelc.algebra.plan.temporal import TemporalPlan, streamed_temporal, temporal_plan
 from neelc.catalog.streams import ColumnSource
 from neelc.errors import render_all
 from neelc.findings import Findings
@@ -24,12 +25,14 @@ from neelc.ir.types import BIGINT, DOUBLE, INT, STRING
 from neelc.pattern.plan.columns import EVENT
 from neelc.runtime.kernels.temporal.kernel import temporal as kernel
 from neelc.runtime.kernels.temporal.program import BITS, TIME
+from neelc.runtime.kernels.temporal.stream import TemporalStream
 from neelc.runtime.reference.aggregates import aggregate
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.reference.recognize import value_with
-from neelc.runtime.reference.temporal import temporal
+from neelc.runtime.reference.temporal import sure, temporal
 from neelc.source import Source
+from neelc.tools.cases.streaming.pattern import NUMBER
 
 COLUMNS = (
     Column("k", INT),
@@ -91,6 +94,36 @@ def by_kernel(query: Temporal, rows: Sequence[Row], rows_at_once: int, batch: in
         for result in kernel(plan.program, rows_at_once)(batches)
         for row in result.to_pylist()
     )
+
+
+def by_stream(query: Temporal, rows: Sequence[Row], how: Arrival) -> tuple[Found, Found]:
+    """The same, of events that come in micro-batches; and what the reference is sure of, once the time of all
+    those has passed that were not late. Fails if a match comes later than the reference is sure of it.
+    `UnsupportedQuery` if an event could be needed for ever."""
+    plan = temporal_plan(query, "MILLISECOND")
+    stream = TemporalStream(streamed_temporal(plan))
+    timed = sorted((row for row in rows if row["ts"] is not None), key=lambda row: _order(plan, row))
+    table = pa.Table.from_batches([table_of(plan, timed)])
+    table = table.append_column("start", table[TIME]).append_column(NUMBER, [range(len(timed))])
+    moments = [cast(int, row["ts"]) for row in timed]
+    events = [ReferenceEvent("", n, None, at, at, {}, (None, None)) for n, at in enumerate(moments)]
+    batches = [*arrived(events, how, 1), ([], FAR)]
+    late = {n for batch, now in batches for n in batch if moments[n] <= now}
+    found: Found = Counter()
+    came: set[int] = set()
+    for (batch, now), (results, _) in zip(batches, calls(stream, table, batches), strict=True):
+        found += Counter((*measures_of(plan, row), row[TIME]) for row in results)
+        came |= set(batch) - late
+        known = [timed[number] for number in sorted(came)]
+        early = _sure(query, known, now)
+        assert early <= found, f"{early - found} come too late, at {now}"
+    return found, _sure(query, [row for number, row in enumerate(timed) if number not in late], FAR)
+
+
+def _sure(query: Temporal, rows: Sequence[Row], now: int) -> Found:
+    times = [cast(int, row["ts"]) * 1_000_000 for row in rows]
+    found = sure(query, rows, times, now * 1_000_000)
+    return Counter((*map(repr, map(_steady, match.values)), match.valid // 1_000_000) for match in found)
 
 
 def table_of(plan: TemporalPlan, rows: Sequence[Row]) -> pa.RecordBatch:

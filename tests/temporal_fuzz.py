@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 from unittest.mock import patch
 
 from fuzz_runner import fuzz
 from generate.temporal import clause, events
-from in_temporal import bound, by_definition, by_kernel
+from in_stream import arrival
+from in_temporal import Row, bound, by_definition, by_kernel, by_stream
 
-from neelc.pattern.plan.blocks import UnsupportedQuery
+from neelc.ir.bound_rows import Temporal
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery
 from neelc.runtime.reference import temporal as reference
 from neelc.runtime.reference.model import LimitReached
 
@@ -38,7 +41,20 @@ def pair(seed: int) -> int | None:
     assert found == expected, (
         f"seed {seed}: {text} {streams}\n{rows}\n{found - expected} too many, {expected - found} missing"
     )
+    check_stream(seed, text, query, rows)
     return expected.total()
+
+
+def check_stream(seed: int, text: str, query: Temporal, rows: Sequence[Row]) -> None:
+    """Fails if the clause has other matches over the same events as a stream, or has them too late."""
+    how = arrival(seed)
+    try:
+        found, expected = by_stream(query, rows, how)
+    except UnboundedState:
+        return
+    assert found == expected, (
+        f"seed {seed}: {text}\n{rows}\n{how}\n{found - expected} too many, {expected - found} missing"
+    )
 
 
 def check_pair(number: int, seen: Counter[str]) -> None:

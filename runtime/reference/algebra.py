@@ -23,7 +23,7 @@ from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, ValidPayload, 
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent, moment, nanoseconds
 from neelc.runtime.reference.question import length
 from neelc.runtime.reference.sequential import sequential
-from neelc.runtime.reference.temporal import temporal
+from neelc.runtime.reference.temporal import matches_of
 from neelc.runtime.values.order import comparable
 
 # Windows: how long an event stays valid (JEPC thesis, 6.3.2 and 7.3).
@@ -251,7 +251,7 @@ def matched_in_time(operator: a.TemporalMatcher, input: Sequence[ValidPayload]) 
     """A match is valid from the instant on at which it is decided, or from the last end that it tells."""
     rows = [next(iter(event.binding.values())).attributes for event in input]
     names = [column.name for column in operator.clause.output]
-    for match in temporal(operator.clause, rows, [int(event.start) for event in input]):
+    for match in matches_of(operator.clause, rows, [int(event.start) for event in input]):
         values = dict(zip(names, match.values, strict=True))
         end = match.valid + a.instant(operator.clock)
         yield ValidPayload(named(operator.variable, values), match.valid, end)

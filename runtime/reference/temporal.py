@@ -9,7 +9,10 @@ instant at which all that it needs is known, of every end point after that insta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from itertools import combinations, product
 
 from neelc.ir.allen import deciding_step, relation
 from neelc.ir.bound_rows import SymbolAlternative, SymbolDefinition, SymbolRelation, Temporal
@@ -60,6 +63,47 @@ def temporal(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) 
         for numbers in _partitions(query, rows, times)
         for match in PartitionMatcher(query, rows, times, numbers, tried).matches()
     ]
+
+
+def sure(query: Temporal, rows: Sequence[Row], times: Sequence[int | None], now: int) -> list[TemporalMatch]:
+    """The matches that are certain when all events up to a time are known, and others may come: whatever
+    comes, they are there, and valid at the same instant.
+
+    A run that ends with the last event of its stream may go on. What is certain is there if it does not, and
+    for each choice of such runs if these go on. Then their ends come after all that is known; what is decided
+    before does not depend on their order. Where a negated symbol is, the window must have passed: until
+    then, one of its events might come.
+    """
+    known = [time if time is not None and time <= now else None for time in times]
+    tried = [0]
+    return [
+        match
+        for numbers in _partitions(query, rows, known)
+        for match in PartitionMatcher(query, rows, known, numbers, tried).sure_matches(now)
+    ]
+
+
+_goes_on: ContextVar[bool] = ContextVar("goes on", default=False)
+
+
+@contextmanager
+def streams_go_on() -> Iterator[None]:
+    """Inside of it, data have no end: matches are those that are `sure` when the time of all events and all
+    windows has passed. The last run of a stream has no end then."""
+    token = _goes_on.set(True)
+    try:
+        yield
+    finally:
+        _goes_on.reset(token)
+
+
+NEVER = 1 << 80
+"""Behind all times."""
+
+
+def matches_of(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) -> list[TemporalMatch]:
+    """All matches, or those that are sure if streams go on."""
+    return sure(query, rows, times, NEVER) if _goes_on.get() else temporal(query, rows, times)
 
 
 def _partitions(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) -> list[list[int]]:
@@ -207,6 +251,42 @@ class PartitionMatcher:
             events = dict(key)
             yield TemporalMatch(events, at, max(at, *self._told_ends(events)), self._measures(events))
 
+    def sure_matches(self, now: int) -> Iterator[TemporalMatch]:
+        """Those that are certain when all events up to a time are known."""
+        later = now + 1
+        for match in self.matches():
+            goes_on = [name for name, event in match.events.items() if self._is_open(name, event)]
+            choices = (
+                {**match.events, **{name: replace(match.events[name], end=later) for name in chosen}}
+                for count in range(len(goes_on) + 1)
+                for chosen in combinations(goes_on, count)
+            )
+            if all(self._is_sure(match, binding, now) for binding in choices):
+                yield match
+
+    def _is_open(self, name: str, event: SymbolEvent) -> bool:
+        """Whether the run may go on."""
+        return self.symbols[name].lasts and event.end == self.instants[name][-1][0]
+
+    def _is_sure(self, match: TemporalMatch, binding: Binding, now: int) -> bool:
+        """Whether the match is there with these ends of its runs, and nothing that comes takes it back."""
+        changed = [name for name, event in binding.items() if event != match.events[name]]
+        if any((name, "LAST") in self.named for name in changed):
+            return False  # its last event is read
+        decided = []
+        for alternative in self.query.alternatives:
+            if set(alternative.symbols) == set(binding) and _is_held(alternative, self.symbols, binding):
+                at = self.decided(alternative, binding)
+                if self._is_match(alternative, binding, at):
+                    start = min(event.start for event in binding.values())
+                    within = None if self.query.within is None else length(self.query.within)
+                    passed = not alternative.absent or (within is not None and start + within <= now)
+                    decided.append((at, passed))
+        certain = min((at for at, passed in decided if passed), default=None)
+        if certain is None or any(at < certain for at, _ in decided):
+            return False
+        return max(certain, *self._told_ends(binding)) == match.valid <= now
+
     def _bindings(
         self, alternative: SymbolAlternative, order: Sequence[str], binding: Binding
     ) -> Iterator[Binding]:
@@ -296,6 +376,14 @@ def _holds(relations: Sequence[SymbolRelation], binding: Binding) -> bool:
     return all(
         _word(one, binding) in one.words for one in relations if one.left in binding and one.right in binding
     )
+
+
+def _is_held(
+    alternative: SymbolAlternative, symbols: Mapping[str, SymbolDefinition], binding: Binding
+) -> bool:
+    """Whether all relations and durations of an alternative hold."""
+    is_long = all(_is_long_enough(symbols[name], event) for name, event in binding.items())
+    return is_long and _holds(alternative.relations, binding)
 
 
 def _word(one: SymbolRelation, binding: Binding) -> tuple[str, ...]:

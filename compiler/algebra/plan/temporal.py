@@ -15,7 +15,7 @@ from neelc.ir.names import written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
 from neelc.ir.types import DOUBLE, FLOAT, INT
-from neelc.pattern.plan.blocks import UnsupportedQuery, renamed
+from neelc.pattern.plan.blocks import UnboundedState, UnsupportedQuery, renamed
 from neelc.pattern.plan.columns import RESERVED, EventColumn, EventColumns, width_of
 from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.temporal import program as p
@@ -82,6 +82,19 @@ def temporal_plan(query: Temporal, unit: str) -> TemporalPlan:
     """The plan of a clause over events whose times are whole numbers of `unit`; `UnsupportedQuery` if there
     is none."""
     return _TemporalPlanner(query, unit).plan()
+
+
+def streamed_temporal(plan: TemporalPlan) -> p.TemporalProgram:
+    """The program of a clause for streams without end. Raises `UnboundedState` if an event could be needed
+    for ever."""
+    if plan.program.reach is None:
+        why = "symbols may be as far from each other as they like, and there is no WITHIN"
+        refusal = UnboundedState(
+            f"this query would keep ever more events of the stream: {why}", plan.query.span
+        )
+        refusal.hint = "add WITHIN, such as WITHIN 1 HOUR"
+        raise refusal
+    return plan.program
 
 
 @dataclass
