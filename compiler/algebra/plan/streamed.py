@@ -641,6 +641,18 @@ def _check_intervals(operator: a.TemporalMatcher) -> None:
                 raise UnsupportedStreaming(message, measure.span or operator.span)
 
 
+_READERS: Mapping[type[a.Operator], str] = {
+    a.Aggregator: "an aggregate",
+    a.Coalesced: "an aggregate",
+    a.Correlator: "a join",
+    a.CountWindow: "a window",
+    a.TimeWindow: "a window",
+    a.Merger: "UNION or another pattern",
+    a.PatternMatcher: "another pattern",
+    a.TemporalMatcher: "another pattern",
+}
+
+
 def _check_readers(root: a.Operator) -> None:
     """Matches of temporal patterns may come long after they were decided: what reads them in the order of
     time would be too late."""
@@ -653,8 +665,8 @@ def _check_readers(root: a.Operator) -> None:
             if len(streams) == 1:
                 continue
         if any(isinstance(inner, a.TemporalMatcher) for one in below for inner in walk(one)):
-            kind = type(node).__name__
-            message = f"matches of MATCH_RECOGNIZE_TEMPORAL, read by a {kind}, over a stream without end"
+            reader = _READERS.get(type(node), "another operator")
+            message = f"matches of MATCH_RECOGNIZE_TEMPORAL, read by {reader}, over a stream without end"
             raise UnsupportedStreaming(message, node.span or root.span)
 
 
