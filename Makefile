@@ -74,6 +74,7 @@ fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the referenc
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m row_stream_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m sequential_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m temporal_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m why_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_fuzz --networks $(or $(PAIRS),5000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m algebra_stream_fuzz --pairs $(or $(PAIRS),5000) --seed $(or $(SEED),1))

@@ -19,7 +19,7 @@ from neelc.ir.expressions import DeclaredFunction, MatchProperty
 from neelc.ir.names import bare, find, quote
 from neelc.ir.node import Node, map_children
 from neelc.ir.program import Column, Match, NamedQuery, Program, Stream
-from neelc.ir.row_patterns import MatchRecognize, MatchTemporal
+from neelc.ir.row_patterns import MatchRecognize
 from neelc.ir.script import (
     CombinedSelect,
     CreateFunction,
@@ -84,8 +84,6 @@ def _construct(source: FromItem) -> tuple[str, Node] | None:
     match source.matcher:
         case MatchRecognize() as clause:
             return "MATCH_RECOGNIZE", clause
-        case MatchTemporal() as clause:
-            return "MATCH_RECOGNIZE_TEMPORAL", clause
     match source:
         case FromMatchmaker():
             return "MATCH(...) in FROM", source

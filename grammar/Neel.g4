@@ -64,7 +64,7 @@ createFunction : FUNCTION name LPAREN (dataType (COMMA dataType)*)? RPAREN RETUR
 
 // From left to right; what is combined are SELECTs, which compiler/syntax checks.
 query : queryTerm (setOperator queryTerm)* ;
-queryTerm : patternQuery | rolledQuery | select | LPAREN query RPAREN ;
+queryTerm : patternQuery | rolledQuery | temporalQuery | select | LPAREN query RPAREN ;
 setOperator : (UNION | EXCEPT) (ALL | DISTINCT)? ;
 
 // A query with other types and attributes. compiler/syntax reads the direction: UP and DOWN are common names.
@@ -170,9 +170,13 @@ sharedClause
     : PARTITION BY expressionList                    # matchPartition
     | MEASURES selectItem (COMMA selectItem)*        # matchMeasures
     | WITHIN window                                  # matchWithin
-    | DEFINE definition (COMMA definition)*          # matchDefine
+    | DEFINE definition (COMMA? definition)*         # matchDefine
     ;
-definition : name AS expression ;
+// A length and a DO belong to temporal patterns; compiler/syntax checks that, and the commas.
+definition : name AS expression symbolDuration? (DO assignment (COMMA assignment)*)? ;
+// `DURATION BETWEEN 5 AND 30 SECONDS`, `DURATION AT LEAST 5 SECONDS`, `DURATION AT MOST 1 MINUTE`.
+symbolDuration : DURATION (BETWEEN window AND window | name (name | MOST) window) ;
+assignment : name EQ expression ;
 rowClause
     : sharedClause                                   # rowShared
     | ORDER BY sortItem (COMMA sortItem)*            # rowOrder
@@ -193,7 +197,18 @@ sequentialClause
 furtherStream : name alias? ;
 // `DIRECTLY FOLLOWED BY`, `EVENTUALLY FOLLOWED BY`, `FOLLOWED BY WITHIN 5 SECONDS`; compiler/syntax checks the names.
 following : name name BY | name BY WITHIN window ;
-temporalClause : sharedClause | PATTERN temporalPatterns ;
+temporalClause
+    : sharedClause
+    | PATTERN temporalPatterns
+    | FROM furtherStream (COMMA furtherStream)*
+    ;
+// TPStream's own queries: what DO and RETURN name is MEASURES in JEPC-QL.
+temporalQuery : FROM furtherStream (COMMA furtherStream)* temporalQueryClause* ;
+temporalQueryClause
+    : sharedClause
+    | PATTERN temporalPatterns
+    | RETURN selectItem (COMMA selectItem)*
+    ;
 
 // A SEMI separates alternatives in JEPC's patterns only; compiler/syntax checks that.
 rowPattern : rowSequence ((PIPE | SEMI) rowSequence)* ;
@@ -214,6 +229,7 @@ temporalPattern : temporalItem (COMMA temporalItem)* ;
 temporalItem
     : BANG name                                      # temporalAbsent
     | LPAREN temporalPatterns RPAREN                 # temporalGroup
+    | temporalWord name BY? temporalWord             # temporalNamed
     | temporalWord (DOT temporalWord)*               # temporalRelation
     ;
 // `A.AS.S` is a word over the symbols A and S.
@@ -282,7 +298,7 @@ typeArgument : (name COLON)? dataType ;
 name : IDENTIFIER | QUOTED | softWord ;
 // Words with a meaning in some places that stay free as names.
 softWord
-    : AFTER | AMONG | ANY | ASC | BEFORE | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DRILL | EACH | EMPTY | END
+    : AFTER | AMONG | ANY | ASC | BEFORE | COLLAPSED | COMPLETE | CONFIDENCE | COUNT | DESC | DISTRIBUTION | DIV | DO | DRILL | DURATION | EACH | EMPTY | END
     | ESCAPE | EVENTS | EXCEPT | FILTER | FINAL | FIRST | FORMAT | FREQUENT | FUNCTION | HIERARCHY | ILIKE | JUMP | LAST | MATCH | MATCHES | MOST
     | NEXT | NULLS | OMIT | ONE | OPTIONS | OVER | PARTIAL | PAST | PER | PERMUTE | QUERY | RANGE | RATE | RELATION | RETURNS | RLIKE
     | ROLL | ROW | ROWS | RUNNING | SELECTIVITY | SHARE | SHOW | SKIPPING | SPAN | STATS | STREAM | STRICT | SUBSET | SUPPRESS | TIME
@@ -315,7 +331,9 @@ DESC : 'DESC' ;
 DISTINCT : 'DISTINCT' ;
 DISTRIBUTION : 'DISTRIBUTION' ;
 DIV : 'DIV' ;
+DO : 'DO' ;
 DRILL : 'DRILL' ;
+DURATION : 'DURATION' ;
 EACH : 'EACH' ;
 ELSE : 'ELSE' ;
 EMPTY : 'EMPTY' ;

@@ -70,8 +70,8 @@ def rules() -> tuple[Rule, ...]:
     """The rules in the order of the text.
 
     >>> found = {rule.name: rule for rule in rules()}
-    >>> found["definition"].section, shown(found["definition"].body)
-    ('JEPC-QL', 'name AS expression')
+    >>> found["assignment"].section, shown(found["assignment"].body)
+    ('JEPC-QL', 'name EQ expression')
     >>> shown(found["query"].body)
     'queryTerm (setOperator queryTerm)*'
     >>> shown(found["rowTerm"].body)

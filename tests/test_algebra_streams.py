@@ -195,6 +195,16 @@ def test_relations_are_joined_before_streams_are() -> None:
             "(SELECT max(q.k) AS k FROM S WINDOW(COUNT 3 EVENTS) AS q) AS s) AS u GROUP BY u.k;",
             "time zone",
         ),
+        (
+            "SELECT count(*) AS n FROM (SELECT k FROM S MATCH_RECOGNIZE_TEMPORAL (MEASURES START(A).k AS k "
+            "PATTERN A WITHIN 5 DEFINE A AS TEMP(x > 1)) AS m) AS q WINDOW(TIME 5 SECONDS);",
+            "read by an aggregate",
+        ),
+        (
+            "SELECT n FROM S MATCH_RECOGNIZE_TEMPORAL (MEASURES max(A.x) AS n PATTERN A "
+            "WITHIN 5 DEFINE A AS TEMP(x > 1)) AS m;",
+            "aggregate over an interval",
+        ),
     ],
 )
 def test_what_cannot_run_over_streams_is_refused(text: str, message: str) -> None:

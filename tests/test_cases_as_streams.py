@@ -11,8 +11,10 @@ import pytest
 from repository import ROOT
 
 from neelc.engines.reference import executable
+from neelc.ir.algebra import Algebra, TemporalMatcher
 from neelc.ir.bound_rows import HostQuery, Recognize, SimpleQuery
 from neelc.ir.expressions import Literal
+from neelc.ir.node import Node, map_children
 from neelc.ir.patterns import Window
 from neelc.ir.program import Match, NamedQuery
 from neelc.ir.types import INT
@@ -108,7 +110,23 @@ def with_window(named: NamedQuery, window: Window) -> NamedQuery:
     if isinstance(query, HostQuery) and query.simple is not None:
         clauses = tuple(replace(one, recognize=_bounded(one.recognize, window)) for one in query.clauses)
         return replace(named, query=replace(query, clauses=clauses, simple=_simple(query.simple, window)))
+    if isinstance(query, Algebra) and window.unit != "EVENT":
+        return replace(named, query=_in_windows(query, window))
     return named
+
+
+def _in_windows(query: Algebra, window: Window) -> Algebra:
+    """Temporal patterns that have no window with this one."""
+
+    def change(node: Node) -> Node:
+        changed = map_children(node, change)
+        if isinstance(changed, TemporalMatcher) and changed.clause.within is None:
+            return replace(changed, clause=replace(changed.clause, within=window))
+        return changed
+
+    changed = change(query)
+    assert isinstance(changed, Algebra)
+    return changed
 
 
 def _simple(query: SimpleQuery, window: Window) -> SimpleQuery:

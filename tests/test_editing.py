@@ -48,8 +48,8 @@ def test_every_word_has_a_line_of_help() -> None:
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("|", ["CREATE", "DRILL", "PATTERN", "ROLL", "SELECT"]),
-        ("PATTERN A a; PA|", ["CREATE", "DRILL", "PATTERN", "ROLL", "SELECT"]),
+        ("|", ["CREATE", "DRILL", "FROM", "PATTERN", "ROLL", "SELECT"]),
+        ("PATTERN A a; PA|", ["CREATE", "DRILL", "FROM", "PATTERN", "ROLL", "SELECT"]),
         ("PATTERN SEQ(A a, |", ["AB", "s", "A", "B", "a"]),
         ("PATTERN A a FROM |", ["s"]),
         ("PATTERN SEQ(A a, B b) WHERE a.|", ["ts", "x", "k", "p", "te"]),

@@ -17,7 +17,14 @@ from neelc.ir.expressions import Binary, Conjunction
 from neelc.ir.names import RESERVED, Identifier
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import And, Event, Exists, Not, Optional, Or, Pattern, Repeat, Seq
-from neelc.ir.row_patterns import MatchSequential, MatchTemporal, RowRepeat, RowSequence, RowVariable
+from neelc.ir.row_patterns import (
+    MatchSequential,
+    MatchTemporal,
+    RowRepeat,
+    RowSequence,
+    RowVariable,
+    TemporalRelation,
+)
 from neelc.ir.script import FromStream, PatternQuery, RunQuery, Select
 from neelc.ir.types import DataType
 from neelc.source import Span
@@ -134,12 +141,25 @@ def test_all_26_temporal_constraints_parse_and_differ() -> None:
     for word in CONSTRAINTS:
         [pattern] = temporal(word).patterns
         [relation] = pattern.parts[0].choices  # type: ignore[union-attr]
-        assert str(relation) == word
+        assert str(relation) == word and isinstance(relation, TemporalRelation)
         seen.add(tuple(tuple(sorted(step.symbols)) for step in relation.steps))
     assert len(CONSTRAINTS) == len(seen) == 26
 
 
-@pytest.mark.parametrize("word", ["AABBB", "AAB", "AABC", "A.B", "A"])
+def test_a_query_of_tpstream_is_the_clause_of_jepc_ql() -> None:
+    own = """FROM Sensors s, Rooms r PARTITION BY s.id
+      DEFINE A AS TEMP(s.t > 5) DO v = START(s).x
+             B AS r.heat > v DURATION AT LEAST 5 SECONDS DO w = r.heat, u = heat
+      PATTERN (A OVERLAPS B); (AABB) WITHIN 6 HOURS RETURN w, max(A.x) AS top"""
+    clause = """SELECT w, top FROM Sensors s MATCH_RECOGNIZE_TEMPORAL (
+      FROM Rooms r PARTITION BY s.id
+      MEASURES START(A).x AS v, B.heat AS w, B.heat AS u, max(A.x) AS top
+      PATTERN (A OVERLAPS B); (AABB) WITHIN 6 HOURS
+      DEFINE A AS TEMP(s.t > 5), B AS r.heat > v DURATION AT LEAST 5 SECONDS)"""
+    assert parse.script(own) == parse.script(clause)
+
+
+@pytest.mark.parametrize("word", ["AABBB", "AAB", "AABC", "A.B", "A NEAR B", "A BEFORE A"])
 def test_other_words_are_no_constraints(word: str) -> None:
     assert errors(f"SELECT * FROM S MATCH_RECOGNIZE_TEMPORAL (PATTERN {word})")[0][0] == "NEEL1006"
 

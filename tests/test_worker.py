@@ -29,6 +29,7 @@ from in_rows import bound as row_query
 from in_rows import recognized_by_kernel
 from interrupting import Kernel, KernelRun, Results, State, advanced, recorded
 from pattern_examples import imprecise_query, query
+from test_temporal_kernel import random_temporal
 
 from neelc.errors import NeelError
 from neelc.ir.program import Column
@@ -190,6 +191,7 @@ KINDS: dict[str, Callable[[], None]] = {
     "sequential group": random_groups,
     "snapshots": random_snapshots,
     "coalescing": random_intervals,
+    "temporal": random_temporal,
 }
 
 

@@ -7,6 +7,7 @@ from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
 from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
+from neelc.runtime.kernels.temporal.program import TemporalProgram
 from neelc.runtime.program import (
     ImpreciseProgram,
     NetworkProgram,
@@ -27,6 +28,7 @@ RUNNERS = {
     SequentialProgram: ("neelc.runtime.kernels.sequential.kernel", "sequential"),
     SequentialGroup: ("neelc.runtime.kernels.sequential.group", "sequential_group"),
     GroupMember: ("neelc.runtime.kernels.sequential.group", "group_member"),
+    TemporalProgram: ("neelc.runtime.kernels.temporal.kernel", "temporal"),
     StreamedPattern: ("neelc.runtime.kernels.pattern_stream", "pattern_stream"),
     StreamedRules: ("neelc.runtime.kernels.rules.stream", "rules_stream"),
     NetworkProgram: ("neelc.runtime.kernels.network_stream", "network_stream"),

@@ -18,6 +18,7 @@ from neelc.explain.execution import refusal_sentence
 from neelc.explain.explanation import PlanNode, ShownStep
 from neelc.explain.steps import law
 from neelc.explain.streaming import Notes, select_notes
+from neelc.explain.temporal import temporal_details
 from neelc.ir import algebra as a
 from neelc.ir.expressions import Expr, conjuncts
 from neelc.ir.names import written
@@ -87,7 +88,7 @@ def _title(operator: a.Operator) -> str:
             return "canonical intervals"
         case a.Merger():
             return "merge"
-        case a.PatternMatcher(_, variable):
+        case a.PatternMatcher(_, variable) | a.TemporalMatcher(_, variable):
             return f"match {variable}"
         case a.Agent(_, _, name):
             return f"agent {name}"
@@ -112,6 +113,8 @@ def _details(operator: a.Operator) -> Iterator[Detail]:
             yield from _outputs(outputs)
         case a.PatternMatcher():
             yield from _matcher(operator)
+        case a.TemporalMatcher(_, _, clause):
+            yield from temporal_details(clause)
         case a.Agent(_, variable, _, columns):
             yield "as", f"{variable} ({', '.join(f'{written(one.name)} {one.type}' for one in columns)})"
 

@@ -9,7 +9,7 @@ from neelc.algebra.plan.streamed import StreamedNetwork, is_of_one_event, kept_o
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.streaming.network_plan import StreamNetwork
 from neelc.explain import words as numbers
-from neelc.ir.algebra import Correlator
+from neelc.ir.algebra import Correlator, TemporalMatcher
 from neelc.ir.names import written
 from neelc.ir.patterns import window_of_microseconds, window_of_nanoseconds
 from neelc.ir.program import Match, Stream
@@ -244,6 +244,12 @@ def select_notes(plan: NetworkPlan) -> Notes:
     watermarks = _watermarks(plan.query.streams)
     if isinstance(streamed.core, Correlator) and all(map(is_of_one_event, streamed.core.inputs)):
         sure = "A row is sure when its last event comes: how long each is valid is known."
+    elif isinstance(streamed.core, TemporalMatcher):
+        sure = (
+            "A match is sure when the watermark has passed what decides it, whether its intervals end or go "
+            "on; if an end is read, when the next event of its stream and partition tells it; if a symbol "
+            "must not occur, when none can come any more."
+        )
     else:
         sure = "A row is sure when the watermark reaches its end, te: until then it is not known."
     if streamed.is_keyed:

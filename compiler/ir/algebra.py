@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
-from neelc.ir.bound_rows import Sequential
+from neelc.ir.bound_rows import Sequential, Temporal
 from neelc.ir.expressions import Attribute, Expr, Variable
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, walk
@@ -195,6 +195,25 @@ class PatternMatcher(Operator):
 
 
 @dataclass(frozen=True)
+class TemporalMatcher(Operator):
+    """MATCH_RECOGNIZE_TEMPORAL over the first instants of the events of its input.
+
+    The payload of a match is its measures. A match is valid at the instant at which it is decided, or at the
+    last of the ends that its measures tell, if that is later; `clock` is that of the input, and tells how
+    long an instant is.
+    """
+
+    input: Operator
+    variable: str
+    clause: Temporal
+    clock: Clock = field(kw_only=True)
+
+    @property
+    def payload(self) -> tuple[Attribute, ...]:
+        return attributes(self.variable, self.clause.output)
+
+
+@dataclass(frozen=True)
 class Merger(Operator):
     """The events of several inputs, in one stream: the payloads of all inputs have the same attributes."""
 
@@ -297,7 +316,7 @@ def is_pointwise(operator: Operator) -> bool:
             return any(map(is_pointwise, inputs))
         case Merger(inputs):
             return all(map(is_pointwise, inputs))
-    return isinstance(operator, PatternMatcher)
+    return isinstance(operator, PatternMatcher | TemporalMatcher)
 
 
 def has_only_points(operator: Operator) -> bool:
@@ -309,7 +328,7 @@ def has_only_points(operator: Operator) -> bool:
     match operator:
         case StreamSource(_, stream):
             return stream.end is None or stream.only_points
-        case RelationSource() | PatternMatcher():
+        case RelationSource() | PatternMatcher() | TemporalMatcher():
             return True
         case Filter() | Projection() | Coalesced() | Aggregator() | Correlator() | Merger():
             return all(map(has_only_points, inputs_of(operator)))

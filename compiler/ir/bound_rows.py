@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
+from neelc.ir.allen import Word
 from neelc.ir.expressions import Aggregate, AtRow, Attribute, Expr
 from neelc.ir.names import bare
 from neelc.ir.node import Node, walk
@@ -196,3 +197,91 @@ class Sequential(Node):
     def output(self) -> tuple[Column, ...]:
         """The columns of a match: its measures. The times come besides."""
         return tuple(Column(measure.name, measure.type) for measure in self.measures)
+
+
+# MATCH_RECOGNIZE_TEMPORAL after binding: TPStream's temporal patterns.
+#
+# The names of symbols are upper case, or as they are between backticks. In a condition, `AtRow` without
+# `variables` is the event that is judged, and a negative `shift` is PREV. With `variables` it is an event of
+# another symbol: the FIRST of its run, or the LAST. In measures there are only these, and `OverRows`, over
+# all events of a run.
+
+
+@dataclass(frozen=True)
+class SymbolDefinition(Node):
+    """What the events of a symbol are: of one that `lasts`, the longest runs of consecutive instants of its
+    stream, in the partition, at which all events meet the condition; else single events. Without a condition,
+    every event meets it. It lasts at least `least` and at most `most`, whole numbers of instants. `stream` is
+    the number of the stream that it is about, where there are several.
+
+    A condition is not TRUE of an event at which one of the events that it names is not known yet: before the
+    first event of a run that lasts, if that is named; up to the last one, if that is; up to a single event.
+    """
+
+    name: str
+    condition: Expr | None
+    lasts: bool
+    least: Window | None = None
+    most: Window | None = None
+    stream: int | None = None
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The symbols whose events the condition names."""
+        nodes = () if self.condition is None else tuple(walk(self.condition))
+        return tuple(dict.fromkeys(name for one in nodes if isinstance(one, AtRow) for name in one.variables))
+
+
+@dataclass(frozen=True)
+class SymbolRelation(Node):
+    """One of the words holds between the events of two symbols, of which `left` is A and `right` is B."""
+
+    left: str
+    right: str
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class SymbolAlternative(Node):
+    """One of the alternatives of a temporal pattern: there are events of all `symbols`, in these `relations`,
+    and for none of the symbols that are `absent` one that has its relations to them."""
+
+    symbols: tuple[str, ...]
+    absent: tuple[str, ...]
+    relations: tuple[SymbolRelation, ...]
+
+    def relations_of(self, symbol: str) -> tuple[SymbolRelation, ...]:
+        return tuple(one for one in self.relations if symbol in (one.left, one.right))
+
+
+@dataclass(frozen=True)
+class Temporal(Node):
+    """A bound clause over events with `columns`.
+
+    One of the `alternatives` holds. `partition` are names of columns. `within` is the most that the instant
+    at which a match is decided may be after the start of its first symbol. `number` is the column with the
+    number of the stream that an event is of, if there are several. `text` is the pattern as it is written.
+    """
+
+    columns: tuple[Column, ...]
+    alternatives: tuple[SymbolAlternative, ...]
+    symbols: tuple[SymbolDefinition, ...]
+    partition: tuple[str, ...]
+    measures: tuple[OutputColumn, ...]
+    within: Window | None = None
+    number: str | None = None
+    text: str = field(default="", compare=False)
+
+    @property
+    def output(self) -> tuple[Column, ...]:
+        """The columns of a match: its measures. The times come besides."""
+        return tuple(Column(measure.name, measure.type) for measure in self.measures)
+
+    @property
+    def named_events(self) -> frozenset[tuple[str, str]]:
+        """The events whose values are read: symbols, each with FIRST or LAST. Where several events are at
+        that instant, each of them is another match."""
+        conditions = [one.condition for one in self.symbols if one.condition is not None]
+        nodes = [node for one in (*conditions, *self.measures) for node in walk(one)]
+        values = (node for node in nodes if isinstance(node, AtRow))
+        return frozenset((name, value.anchor) for value in values for name in value.variables)

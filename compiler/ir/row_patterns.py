@@ -1,4 +1,4 @@
-"""Row patterns: SQL:2016's MATCH_RECOGNIZE and JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL."""
+"""Row patterns: SQL:2016's MATCH_RECOGNIZE, JEPC-QL's MATCH_RECOGNIZE_SEQUENTIAL and _TEMPORAL."""
 
 from __future__ import annotations
 
@@ -106,11 +106,20 @@ class Output(Node):
 
 
 @dataclass(frozen=True)
+class SymbolDuration(Node):
+    """How long the events of a symbol last: `DURATION BETWEEN least AND most`, AT LEAST, AT MOST."""
+
+    least: Window | None = None
+    most: Window | None = None
+
+
+@dataclass(frozen=True)
 class Definition(Node):
-    """`name AS condition` in DEFINE."""
+    """`name AS condition` in DEFINE; temporal patterns also say how long what is defined lasts."""
 
     name: str
     condition: Expr
+    duration: SymbolDuration | None = None
 
 
 @dataclass(frozen=True)
@@ -198,10 +207,26 @@ class TemporalRelation(Node):
 
 
 @dataclass(frozen=True)
+class NamedRelation(Node):
+    """`A OVERLAPS B`: one of the names of `neelc.ir.allen`, in place of the words that it stands for."""
+
+    left: str
+    name: str
+    right: str
+
+
+@dataclass(frozen=True)
 class TemporalRelations(Node):
     """A temporal constraint list, `(AABB;A.ABB)`: one of them holds."""
 
-    choices: tuple[TemporalRelation, ...]
+    choices: tuple[TemporalRelation | NamedRelation, ...]
+
+
+@dataclass(frozen=True)
+class PresentSymbol(Node):
+    """`s` alone: the symbol occurs."""
+
+    symbol: str
 
 
 @dataclass(frozen=True)
@@ -211,19 +236,24 @@ class AbsentSymbol(Node):
     symbol: str
 
 
+TemporalPart = TemporalRelations | PresentSymbol | AbsentSymbol
+
+
 @dataclass(frozen=True)
 class TemporalPattern(Node):
     """A TP: all of its parts hold."""
 
-    parts: tuple[TemporalRelations | AbsentSymbol, ...]
+    parts: tuple[TemporalPart, ...]
 
 
 @dataclass(frozen=True)
 class MatchTemporal(Node):
-    """JEPC-QL's MATCH_RECOGNIZE_TEMPORAL; `patterns` is the TPL: one of them holds."""
+    """JEPC-QL's MATCH_RECOGNIZE_TEMPORAL; `patterns` is the TPL: one of them holds. `streams` are those that
+    it reads besides the one that it stands at: `FromStream`s."""
 
     patterns: tuple[TemporalPattern, ...]
     definitions: tuple[Definition, ...] = ()
     partition_by: tuple[Expr, ...] = ()
     measures: tuple[Output, ...] = ()
     within: Window | None = None
+    streams: tuple[Node, ...] = ()

@@ -308,7 +308,12 @@ def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
     """The tokens of each statement.
 
     A semicolon ends a statement outside all brackets, and before a word that only begins statements: so a
-    bracket that is never closed spoils one statement, not the rest of the script.
+    bracket that is never closed spoils one statement, not the rest of the script. Between PATTERN and RETURN
+    of TPStream's queries it separates alternatives.
+
+    >>> text = "FROM E DEFINE A AS x PATTERN (A); (AABB) RETURN v; PATTERN SEQ(A a, B b); FROM E"
+    >>> [len(one) for one in statements_of(tokens_of(text))]
+    [16, 9, 2]
     """
     visible = [token for token in tokens if token.channel == Token.DEFAULT_CHANNEL]
     statements: list[list[Any]] = [[]]
@@ -318,12 +323,24 @@ def statements_of(tokens: Sequence[Any]) -> list[list[Any]]:
             depth += 1
         elif token.type in _CLOSING:
             depth = max(0, depth - 1)
-        if token.type == NeelLexer.SEMI and (depth == 0 or (after is not None and after.type in _BEGINNING)):
+        begins = after is None or after.type in _BEGINNING
+        if token.type == NeelLexer.SEMI and (
+            begins or (depth == 0 and not _has_alternatives(statements[-1]))
+        ):
             statements.append([])
             depth = 0
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]
+
+
+def _has_alternatives(tokens: Sequence[Any]) -> bool:
+    """Whether a statement, up to here, is a query of TPStream's whose pattern goes on behind a semicolon."""
+    kinds = [token.type for token in tokens]
+    start = kinds.index(NeelLexer.AS) + 1 if kinds[:1] == [NeelLexer.CREATE] and NeelLexer.AS in kinds else 0
+    if kinds[start : start + 1] != [NeelLexer.FROM]:
+        return False
+    return NeelLexer.PATTERN in kinds and NeelLexer.RETURN not in kinds
 
 
 def declared_name(tokens: Sequence[Any]) -> str | None:

@@ -15,10 +15,12 @@ from neelc.grammar.generated.NeelParser import NeelParser
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
 from neelc.ir import row_patterns as t
-from neelc.ir.expressions import Conjunction, Expr, Parameter, Star
-from neelc.ir.names import is_quoted, variable
+from neelc.ir.allen import ALLEN
+from neelc.ir.expressions import Call, Conjunction, Expr, Interval, MemberAccess, Name, Parameter, Star
+from neelc.ir.names import Identifier, is_quoted, same, variable
+from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
-from neelc.ir.script import FromStream, Matcher
+from neelc.ir.script import FromStream, Matcher, Select
 from neelc.source import Span
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, unit
@@ -258,16 +260,102 @@ def packed_symbols(word: str, defined: Iterable[str]) -> list[str] | None:
 _EXAMPLE = "for example AABB (A before B), ABAB (A overlaps B), AA.BB (A meets B), A.AB.B (two points)"
 
 
-def temporal_match(context: Any, patterns: Any, shared: Any) -> t.MatchTemporal:
+def _temporal(context: Any) -> t.MatchTemporal:
+    clauses, clause = _split(context.temporalClause(), context, "MATCH_RECOGNIZE_TEMPORAL")
+    shared = SharedClauses(clauses, is_temporal=True)
+    further = [one for one in context.temporalClause() if one.FROM()]
+    if len(further) > 1:
+        given_twice(further[1])
     symbols = tuple(d.name for d in shared.definitions)
     return t.MatchTemporal(
-        _alternatives(patterns, symbols),
+        _alternatives(clause.temporalPatterns(), symbols),
         shared.definitions,
         shared.partition_by,
         shared.measures,
         shared.within,
+        tuple(_further_stream(one) for one in further[0].furtherStream()) if further else (),
         span=span_of(context),
     )
+
+
+# TPStream's own queries (JEPC thesis, Listing 15.4): what DO assigns are MEASURES, and RETURN chooses some.
+
+
+def temporal_query(context: Any) -> Select:
+    """The query as JEPC-QL writes it: SELECT of MATCH_RECOGNIZE_TEMPORAL."""
+    clauses = context.temporalQueryClause()
+    shared_clauses, pattern = _split(clauses, context, "a query that begins with FROM")
+    returned = [one for one in clauses if one.RETURN()]
+    if not returned:
+        hint = "name what DO assigns: RETURN v"
+        fail("NEEL1001", "a query that begins with FROM needs a RETURN clause", context.getChild(0), hint)
+    if len(returned) > 1:
+        given_twice(returned[1])
+    shared = SharedClauses(shared_clauses, is_temporal=True, has_assignments=True)
+    first, *further = (_further_stream(one) for one in context.furtherStream())
+    streams = [one.alias or one.name for one in (first, *further)]
+    assigned = tuple(_assigned(one, place, streams) for one, place in shared.assignments)
+    items, computed = _returned([output(one) for one in returned[0].selectItem()], assigned)
+    symbols = tuple(d.name for d in shared.definitions)
+    matcher = t.MatchTemporal(
+        _alternatives(pattern.temporalPatterns(), symbols),
+        shared.definitions,
+        shared.partition_by,
+        (*assigned, *computed),
+        shared.within,
+        tuple(further),
+        span=span_of(context),
+    )
+    return Select(items, (replace(first, matcher=matcher),), span=span_of(context))
+
+
+def _assigned(symbol: str, context: Any, streams: list[str]) -> r.Output:
+    """`v = START(s).x` in the DO of a symbol: `START(symbol).x AS v`. What is named alone, or by the stream,
+    is of the event that emits the symbol."""
+
+    def change(node: Node) -> Node:
+        match node:
+            case MemberAccess(Call(name, (Name(),)) as call) if name.lower() in ("start", "end"):
+                return replace(node, base=replace(call, arguments=(Name((symbol,), span=call.span),)))
+            case Name((first, *others)):
+                is_qualified = bool(others) and any(same(first, one) for one in streams)
+                return replace(node, parts=(symbol, *(others if is_qualified else node.parts)))
+        return map_children(node, change)
+
+    changed = change(expression(context.expression()))
+    assert isinstance(changed, Expr)
+    return r.Output(changed, identifier(context.name()), span=span_of(context))
+
+
+def _returned(
+    items: list[r.Output], assigned: tuple[r.Output, ...]
+) -> tuple[tuple[r.Output, ...], tuple[r.Output, ...]]:
+    """What RETURN lists, over variables; and the measures for what it says of symbols itself."""
+    known = {one.alias: one.expression for one in assigned if one.alias is not None}
+
+    def variable_of(node: Node) -> Expr | None:
+        if isinstance(node, Name) and len(node.parts) == 1:
+            return next((value for name, value in known.items() if same(name, node.parts[0])), None)
+        return None
+
+    def with_values(node: Node) -> Node:
+        value = variable_of(node)
+        return map_children(node, with_values) if value is None else value
+
+    listed, computed = [], []
+    for item in items:
+        names = [node for node in walk(item.expression) if isinstance(node, Name | Star)]
+        if all(variable_of(node) is not None for node in names):
+            listed.append(item)
+            continue
+        if item.alias is None:
+            hint = f"{item.expression} AS name"
+            fail("NEEL3204", "what RETURN says of a symbol needs a name", item.span, hint)
+        value = with_values(item.expression)
+        assert isinstance(value, Expr)
+        computed.append(replace(item, expression=value))
+        listed.append(replace(item, expression=Name((item.alias,), span=item.span), alias=None))
+    return tuple(listed), tuple(computed)
 
 
 def _alternatives(context: Any, symbols: tuple[str, ...]) -> tuple[t.TemporalPattern, ...]:
@@ -276,7 +364,7 @@ def _alternatives(context: Any, symbols: tuple[str, ...]) -> tuple[t.TemporalPat
     for choice in context.temporalPattern():
         items = choice.temporalItem()
         inner = items[0].temporalPatterns() if isinstance(items[0], NeelParser.TemporalGroupContext) else None
-        if len(items) == 1 and inner is not None and not _is_one_list(inner):
+        if len(items) == 1 and inner is not None and not _is_one_list(inner, symbols):
             found.extend(_alternatives(inner, symbols))
         else:
             parts = tuple(part for item in items for part in _parts(item, symbols))
@@ -284,22 +372,37 @@ def _alternatives(context: Any, symbols: tuple[str, ...]) -> tuple[t.TemporalPat
     return tuple(found)
 
 
-def _is_one_list(context: Any) -> bool:
+def _is_one_list(context: Any, symbols: tuple[str, ...]) -> bool:
     """`AABB;A.ABB`: choices of one relation each, a TCL."""
     choices = [choice.temporalItem() for choice in context.temporalPattern()]
-    return all(len(c) == 1 and isinstance(c[0], NeelParser.TemporalRelationContext) for c in choices)
+    return all(len(c) == 1 and _is_relation(c[0], symbols) for c in choices)
 
 
-def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.TemporalRelations | t.AbsentSymbol]:
+def _is_relation(item: Any, symbols: tuple[str, ...]) -> bool:
+    if isinstance(item, NeelParser.TemporalNamedContext):
+        return True
+    return isinstance(item, NeelParser.TemporalRelationContext) and _alone(item, symbols) is None
+
+
+def _alone(item: Any, symbols: tuple[str, ...]) -> str | None:
+    """The symbol that stands alone, if one does."""
+    words = item.temporalWord()
+    letters = packed_symbols(words[0].getText(), symbols) if len(words) == 1 else None
+    return Identifier(letters[0], span_of(item)) if letters is not None and len(letters) == 1 else None
+
+
+def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.TemporalPart]:
     match item:
         case NeelParser.TemporalAbsentContext():
             return [t.AbsentSymbol(identifier(item.name()), span=span_of(item))]
-        case NeelParser.TemporalRelationContext():
+        case NeelParser.TemporalRelationContext() if (symbol := _alone(item, symbols)) is not None:
+            return [t.PresentSymbol(symbol, span=span_of(item))]
+        case NeelParser.TemporalRelationContext() | NeelParser.TemporalNamedContext():
             return [t.TemporalRelations((_relation(item, symbols),), span=span_of(item))]
         case _:
             inner = item.temporalPatterns()
             choices = inner.temporalPattern()
-            if _is_one_list(inner):
+            if _is_one_list(inner, symbols):
                 relations = tuple(_relation(c.temporalItem(0), symbols) for c in choices)
                 return [_same_symbols(t.TemporalRelations(relations, span=span_of(item)), item)]
             if len(choices) > 1:
@@ -318,12 +421,28 @@ def _same_symbols(relations: t.TemporalRelations, place: Any) -> t.TemporalRelat
     return relations
 
 
-def _symbols(relation: t.TemporalRelation) -> list[str]:
-    return [s for step in relation.steps for s in step.symbols]
+def _symbols(relation: t.TemporalRelation | t.NamedRelation) -> list[str]:
+    """By their names as CLASSIFIER() would show them, as often as they are named."""
+    if isinstance(relation, t.NamedRelation):
+        return [variable(relation.left), variable(relation.right)]
+    return [variable(s) for step in relation.steps for s in step.symbols]
 
 
-def _relation(context: Any, symbols: tuple[str, ...]) -> t.TemporalRelation:
+def _named_relation(context: Any) -> t.NamedRelation:
+    """`A OVERLAPS B`."""
+    left, right = (Identifier(one.getText(), span_of(one)) for one in context.temporalWord())
+    name = context.name().getText().upper() + (" BY" if context.BY() else "")
+    if name not in ALLEN:
+        fail("NEEL1006", f"`{name}` is no relation", context.name(), f"one of: {', '.join(ALLEN)}")
+    if variable(left) == variable(right):
+        fail("NEEL1006", f"`{context.start.text} {name}` itself: a relation is between two symbols", context)
+    return t.NamedRelation(left, name, right, span=span_of(context))
+
+
+def _relation(context: Any, symbols: tuple[str, ...]) -> t.TemporalRelation | t.NamedRelation:
     """A word in which two symbols occur twice each; a dot joins what happens at the same instant."""
+    if isinstance(context, NeelParser.TemporalNamedContext):
+        return _named_relation(context)
     steps: list[list[str]] = []
     for i, word in enumerate(context.temporalWord()):
         letters = packed_symbols(word.getText(), symbols)
@@ -349,14 +468,16 @@ def matcher(context: Any) -> Matcher:
         return _standard(context)
     if context.MATCH_RECOGNIZE_SEQUENTIAL():
         return _sequential(context)
-    shared, clause = _split(context.temporalClause(), context, "MATCH_RECOGNIZE_TEMPORAL")
-    return temporal_match(context, clause.temporalPatterns(), SharedClauses(shared))
+    return _temporal(context)
 
 
 class SharedClauses:
-    """The clauses that all three kinds have."""
+    """The clauses that all three kinds have. `assignments` are those of DO, each with the symbol that it
+    stands at."""
 
-    def __init__(self, clauses: list[Any]) -> None:
+    def __init__(self, clauses: list[Any], is_temporal: bool = False, has_assignments: bool = False) -> None:
+        self.assignments: list[tuple[str, Any]] = []
+        self.is_temporal, self.has_assignments = is_temporal, has_assignments
         self.partition_by: tuple[Expr, ...] = ()
         self.measures: tuple[r.Output, ...] = ()
         self.within: Window | None = None
@@ -370,14 +491,56 @@ class SharedClauses:
                 case NeelParser.MatchPartitionContext():
                     self.partition_by = expressions(clause.expressionList())
                 case NeelParser.MatchMeasuresContext():
+                    if self.has_assignments:
+                        hint = "DEFINE A AS TEMP(heat > 80) DO v = START(s).heat"
+                        fail(
+                            "NEEL1001",
+                            "a query that begins with FROM has DO in place of MEASURES",
+                            clause,
+                            hint,
+                        )
                     self.measures = tuple(output(i) for i in clause.selectItem())
                 case NeelParser.MatchWithinContext():
                     self.within = window(clause.window())
                 case _:
-                    self.definitions = tuple(
-                        r.Definition(identifier(d.name()), expression(d.expression()), span=span_of(d))
-                        for d in clause.definition()
-                    )
+                    self.definitions = tuple(map(self._definition, clause.definition()))
+                    self._check_commas(clause)
+
+    def _definition(self, context: Any) -> r.Definition:
+        name = identifier(context.name())
+        length = context.symbolDuration()
+        if length is not None and not self.is_temporal:
+            fail("NEEL1001", "DURATION belongs to MATCH_RECOGNIZE_TEMPORAL", length)
+        if context.DO() and not self.has_assignments:
+            hint = f"MEASURES START({name}).x AS v" if self.is_temporal else f"MEASURES {name}.x AS v"
+            fail("NEEL1001", "DO belongs to queries that begin with FROM", context.DO(), hint)
+        self.assignments += [(name, one) for one in context.assignment()]
+        duration = None if length is None else _symbol_duration(length)
+        return r.Definition(name, expression(context.expression()), duration, span=span_of(context))
+
+    def _check_commas(self, clause: Any) -> None:
+        """The thesis leaves out commas behind DO."""
+        for before, after in pairwise(clause.getChildren()):
+            is_pair = all(isinstance(one, NeelParser.DefinitionContext) for one in (before, after))
+            if is_pair and not self.has_assignments:
+                fail("NEEL1001", "a comma is missing before this definition", after)
+
+
+_DURATIONS = {"AT LEAST": "least", "AT MOST": "most"}
+
+
+def _symbol_duration(context: Any) -> r.SymbolDuration:
+    span, windows = span_of(context), [window(one) for one in context.window()]
+    if context.BETWEEN():
+        least, most = windows
+        if least.unit is None and not isinstance(least.count, Interval):
+            least = replace(least, unit=most.unit)
+        return r.SymbolDuration(least, most, span=span)
+    words = " ".join(child.getText().upper() for child in list(context.getChildren())[1:3])
+    if words not in _DURATIONS:
+        hint = "one of: DURATION AT LEAST 5 SECONDS; AT MOST 5 SECONDS; BETWEEN 5 AND 9 SECONDS"
+        fail("NEEL1001", f"a duration cannot be `{words}`", context, hint)
+    return r.SymbolDuration(**{_DURATIONS[words]: windows[0]}, span=span)
 
 
 def output(context: Any) -> r.Output:

@@ -736,9 +736,9 @@ def show_row_pattern(node: r.RowPattern, place: int = 0) -> str:
 
 def show_temporal(
     node: temporal.TemporalPattern
-    | temporal.TemporalRelations
-    | temporal.AbsentSymbol
+    | temporal.TemporalPart
     | temporal.TemporalRelation
+    | temporal.NamedRelation
     | temporal.Instants,
 ) -> str:
     match node:
@@ -750,6 +750,10 @@ def show_temporal(
             return show_temporal(choice)
         case temporal.TemporalRelations(choices):
             return f"({';'.join(map(show_temporal, choices))})"
+        case temporal.NamedRelation(left, name, right):
+            return f"{left} {name} {right}"
+        case temporal.PresentSymbol(symbol):
+            return symbol
         case temporal.AbsentSymbol(symbol):
             return f"!{symbol}"
         case temporal.TemporalPattern(parts):
@@ -772,7 +776,19 @@ def show_sort_item(item: r.SortItem) -> str:
 
 
 def show_definition(definition: r.Definition) -> str:
-    return f"{definition.name} AS {show_expr(definition.condition)}"
+    length = f" {show_duration(definition.duration)}" if definition.duration else ""
+    return f"{definition.name} AS {show_expr(definition.condition)}{length}"
+
+
+def show_duration(duration: r.SymbolDuration) -> str:
+    match duration:
+        case r.SymbolDuration(None, Window() as most):
+            return f"DURATION AT MOST {show_window(most)}"
+        case r.SymbolDuration(Window() as least, None):
+            return f"DURATION AT LEAST {show_window(least)}"
+        case r.SymbolDuration(Window() as least, Window() as most):
+            return f"DURATION BETWEEN {show_window(least)} AND {show_window(most)}"
+    return ""
 
 
 def show_subset(subset: r.Subset) -> str:
@@ -806,6 +822,8 @@ def matcher_doc(node: r.MatchRecognize | r.MatchSequential | temporal.MatchTempo
         case temporal.MatchTemporal(patterns):
             text = show_temporal_patterns(patterns)
             keyword, pattern = "MATCH_RECOGNIZE_TEMPORAL", [f"PATTERN {text}", *within]
+            streams = [one for one in node.streams if isinstance(one, FromStream)]
+            partition = [*_clauses("FROM", list(map(_further_stream, streams))), *partition]
     return TextBlock(f"{keyword} (", (*partition, *measures, *pattern, *define), ")", always=True)
 
 

@@ -46,11 +46,12 @@ from decimal import Decimal
 
 from neelc.ir import algebra as a
 from neelc.ir import script as s
-from neelc.ir.bound_rows import Sequential
+from neelc.ir.bound_rows import Sequential, SymbolDefinition, Temporal
 from neelc.ir.expressions import Attribute, Conjunction, Expr
 from neelc.ir.names import written
 from neelc.ir.patterns import Window
 from neelc.ir.program import Column, OutputColumn
+from neelc.ir.row_patterns import SymbolDuration
 from neelc.ir.script import Statistic
 from neelc.syntax.print_patterns import (
     NOT,
@@ -63,6 +64,7 @@ from neelc.syntax.print_patterns import (
     quoted,
     render,
     root_doc,
+    show_duration,
     show_expr,
     show_output,
     show_sort_item,
@@ -384,6 +386,8 @@ def _head(node: a.Operator) -> str:
             return "MERGE"
         case a.PatternMatcher(_, variable, clause):
             return f"MATCH AS {variable} {_clause(clause)}"
+        case a.TemporalMatcher(_, variable, clause):
+            return f"MATCH TEMPORAL AS {variable} {_temporal_clause(clause)}"
         case a.Agent(_, variable, name, columns):
             return f"AGENT {name} AS {variable} ({', '.join(map(_column, columns))})"
     raise AssertionError(f"{type(node).__name__} has no text")
@@ -397,6 +401,24 @@ def _clause(clause: Sequential) -> str:
     found = f"PATTERN {clause.pattern}{using}{defining} MEASURES {measures}"
     keys = ", ".join(map(written, clause.partition))
     return found + (f" PARTITION BY {keys}" if keys else "")
+
+
+def _temporal_clause(clause: Temporal) -> str:
+    defined = ", ".join(map(show_symbol, clause.symbols))
+    measures = ", ".join(map(_output, clause.measures))
+    within = f" WITHIN {show_window(clause.within)}" if clause.within else ""
+    keys = ", ".join(map(written, clause.partition))
+    found = f"PATTERN {clause.text}{within} DEFINE {defined} MEASURES {measures}"
+    return found + (f" PARTITION BY {keys}" if keys else "")
+
+
+def show_symbol(symbol: SymbolDefinition) -> str:
+    """The definition of a symbol, as far as it has one."""
+    condition = "TRUE" if symbol.condition is None else show_expr(symbol.condition)
+    text = f"{symbol.name} AS {f'TEMP({condition})' if symbol.lasts else condition}"
+    if symbol.least is None and symbol.most is None:
+        return text
+    return f"{text} {show_duration(SymbolDuration(symbol.least, symbol.most))}"
 
 
 def _jump(jump: Window | None) -> str:

@@ -14,7 +14,15 @@ from neelc.ir.script import Statistic
 from neelc.syntax import expressions as literals
 from neelc.syntax.expressions import expression, expressions, shared_attribute, unit
 from neelc.syntax.mistakes import fail, given_twice, identifier, span_of
-from neelc.syntax.patterns import matcher, output, pattern_expression, sort_item, type_list, window
+from neelc.syntax.patterns import (
+    matcher,
+    output,
+    pattern_expression,
+    sort_item,
+    temporal_query,
+    type_list,
+    window,
+)
 
 # Parse tree to statistics: what stands in WITH STATS.
 
@@ -102,6 +110,8 @@ def query(context: Any) -> s.ScriptQuery:
 def _query_term(context: Any) -> s.ScriptQuery:
     if context.patternQuery():
         return _pattern_query(context.patternQuery())
+    if context.temporalQuery():
+        return temporal_query(context.temporalQuery())
     if context.rolledQuery():
         return _rolled_query(context.rolledQuery())
     return _select(context.select()) if context.select() else query(context.query())

@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "29172c557a2838fa617b231b6e118e57b0414db54eb951e2b2cc2d4908c3f6ae"
+GRAMMAR_SHA256 = "fe67f8e1d267634cbfa2a148481aa7def31cc9779564c2dc1a81525190841abb"

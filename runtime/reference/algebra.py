@@ -23,6 +23,7 @@ from neelc.runtime.reference.events import ALWAYS, FOREVER, Time, ValidPayload, 
 from neelc.runtime.reference.model import EvaluationContext, LimitReached, ReferenceEvent, moment, nanoseconds
 from neelc.runtime.reference.question import length
 from neelc.runtime.reference.sequential import sequential
+from neelc.runtime.reference.temporal import matches_of
 from neelc.runtime.values.order import comparable
 
 # Windows: how long an event stays valid (JEPC thesis, 6.3.2 and 7.3).
@@ -158,6 +159,8 @@ def events(operator: a.Operator, read: Read, clock: Clock) -> list[ValidPayload]
             return list(coalesced(below[0]))
         case a.PatternMatcher():
             return list(matched(operator, below[0]))
+        case a.TemporalMatcher():
+            return list(matched_in_time(operator, below[0]))
         case a.Merger():
             return [event for several in below for event in several]
         case a.Agent():
@@ -242,6 +245,16 @@ def matched(operator: a.PatternMatcher, input: Sequence[ValidPayload]) -> Iterat
         names = [column.name for column in operator.clause.output]
         values = dict(zip(names, match.values, strict=True))
         yield ValidPayload(named(operator.variable, values), last, last + a.instant(operator.clock))
+
+
+def matched_in_time(operator: a.TemporalMatcher, input: Sequence[ValidPayload]) -> Iterator[ValidPayload]:
+    """A match is valid from the instant on at which it is decided, or from the last end that it tells."""
+    rows = [next(iter(event.binding.values())).attributes for event in input]
+    names = [column.name for column in operator.clause.output]
+    for match in matches_of(operator.clause, rows, [int(event.start) for event in input]):
+        values = dict(zip(names, match.values, strict=True))
+        end = match.valid + a.instant(operator.clock)
+        yield ValidPayload(named(operator.variable, values), match.valid, end)
 
 
 def made(

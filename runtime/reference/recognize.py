@@ -63,8 +63,13 @@ class RowContext:
 
 def value_at(expression: Expr, seen: RowContext) -> object:
     """The value of an expression of MEASURES or DEFINE."""
+    return value_with(expression, lambda value: _looked_up(value, seen))
+
+
+def value_with(expression: Expr, looked_up: Callable[[RowValue], object]) -> object:
+    """The value of an expression, with what it says of rows looked up by a function."""
     prepared, values = _prepared(expression)
-    return _evaluated(prepared, {name: _looked_up(value, seen) for name, value in values})
+    return _evaluated(prepared, {name: looked_up(value) for name, value in values})
 
 
 @cache

@@ -13,6 +13,7 @@ from generate.names import identifiers
 from neelc.ir import patterns as p
 from neelc.ir import row_patterns as r
 from neelc.ir import row_patterns as t
+from neelc.ir.allen import ALLEN
 from neelc.ir.expressions import Expr
 from neelc.ir.script import FromStream
 
@@ -135,8 +136,11 @@ def match_sequentials(draw: DrawFn) -> r.MatchSequential:
 def relations(draw: DrawFn, symbols: tuple[str, ...]) -> t.TemporalRelations:
     """Choices about the same two symbols, each of which starts and ends once."""
     pair = draw(st.permutations(symbols))[:2]
-    choices = []
+    choices: list[t.TemporalRelation | t.NamedRelation] = []
     for _ in range(draw(st.integers(1, 3))):
+        if draw(st.integers(0, 3)) == 0:
+            choices.append(t.NamedRelation(pair[0], draw(st.sampled_from(list(ALLEN))), pair[1]))
+            continue
         steps: list[tuple[str, ...]] = []
         for symbol in draw(st.permutations([*pair, *pair])):
             at_once = draw(st.booleans())
@@ -148,11 +152,27 @@ def relations(draw: DrawFn, symbols: tuple[str, ...]) -> t.TemporalRelations:
     return t.TemporalRelations(tuple(choices))
 
 
+_lengths = st.builds(p.Window, numbers, st.sampled_from(UNITS)) | st.builds(p.Window, intervals)
+_durations = st.one_of(
+    st.builds(r.SymbolDuration, windows),
+    st.builds(r.SymbolDuration, st.none(), windows),
+    st.builds(r.SymbolDuration, _lengths, _lengths),
+)
+
+
 @st.composite
 def match_temporals(draw: DrawFn) -> t.MatchTemporal:
     symbols = draw(st.sampled_from([("A", "B", "C"), ("S1", "S2", "S12"), ("up", "down", "flat")]))
-    parts = relations(symbols) | st.builds(t.AbsentSymbol, identifiers)
+    parts: SearchStrategy[t.TemporalPart] = st.one_of(
+        relations(symbols),
+        st.builds(t.AbsentSymbol, identifiers),
+        st.builds(t.PresentSymbol, st.sampled_from(symbols)),
+    )
     patterns = draw(tuples_of(st.builds(t.TemporalPattern, tuples_of(parts, 1)), 1, 2))
     defined = symbols if len(symbols[1]) > 2 or draw(st.booleans()) else ()
-    definitions = tuple(draw(st.builds(r.Definition, st.just(name), expressions(1))) for name in defined)
-    return t.MatchTemporal(patterns, definitions, **{key: draw(value) for key, value in _shared.items()})
+    definitions = tuple(
+        draw(st.builds(r.Definition, st.just(name), expressions(1), maybe(_durations))) for name in defined
+    )
+    streams = draw(tuples_of(st.builds(FromStream, maybe(identifiers), name=identifiers), 0, 2))
+    shared = {key: draw(value) for key, value in _shared.items()}
+    return t.MatchTemporal(patterns, definitions, streams=streams, **shared)

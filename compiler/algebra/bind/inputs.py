@@ -1,4 +1,4 @@
-"""Several input streams of MATCH_RECOGNIZE_SEQUENTIAL (JEPC thesis, 15.2.3), as one.
+"""Several input streams of MATCH_RECOGNIZE_SEQUENTIAL and _TEMPORAL (JEPC thesis, 15.2.3), as one.
 
 An event of the one stream has the columns of its own stream, NULL in those of the others, and the number of
 its stream. "This function is evaluated for each incoming event of an arbitrary but fixed point event stream":
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from neelc.catalog.streams import ColumnSource
 from neelc.findings import Findings
@@ -29,21 +30,29 @@ VARIABLE = "all streams"
 
 @dataclass(frozen=True)
 class MergedStreams:
-    """The clause over one stream, its columns, and the operator that makes it."""
+    """The clause over one stream, its columns, and the operator that makes it. The column `number` has the
+    number of the stream that an event is of; `homes` are those of the symbols."""
 
-    clause: r.MatchSequential
+    clause: MatcherOfStreams
     relation: ColumnSource
     operator: a.Operator
+    number: str
+    homes: Mapping[str, int]
+
+
+MatcherOfStreams = r.MatchSequential | r.MatchTemporal
 
 
 def merged_streams(
-    clause: r.MatchSequential,
+    clause: MatcherOfStreams,
     relations: Sequence[ColumnSource],
     operators: Sequence[a.Operator],
     findings: Findings,
+    named: Mapping[str, str] = MappingProxyType({}),
 ) -> MergedStreams | None:
-    """The clause with all its streams as one; None, and reports, if it is wrong."""
-    streams = _Streams(clause, tuple(relations), findings)
+    """The clause with all its streams as one; None, and reports, if it is wrong. `named` are the streams that
+    symbols name apart from their conditions."""
+    streams = _Streams(clause, tuple(relations), findings, named)
     definitions = tuple(streams.definition(one) for one in clause.definitions)
     measures = tuple(
         replace(one, expression=streams.rewritten(one.expression, None)) for one in clause.measures
@@ -58,7 +67,9 @@ def merged_streams(
     )
     names = tuple(e.Name((written(name),)) for name in streams.key_names(keys))
     changed = replace(clause, definitions=definitions, measures=measures, partition_by=names, streams=())
-    return MergedStreams(changed, ColumnSource(VARIABLE, columns), a.Merger(inputs, span=clause.span))
+    homes = {name: number + 1 for name, number in streams.home.items() if number is not None}
+    merger = a.Merger(inputs, span=clause.span)
+    return MergedStreams(changed, ColumnSource(VARIABLE, columns), merger, streams.number, homes)
 
 
 Keys = tuple[tuple[str, ...], ...]
@@ -69,9 +80,13 @@ class _Streams:
     """What names of a clause mean, with several streams."""
 
     def __init__(
-        self, clause: r.MatchSequential, relations: tuple[ColumnSource, ...], findings: Findings
+        self,
+        clause: MatcherOfStreams,
+        relations: tuple[ColumnSource, ...],
+        findings: Findings,
+        named: Mapping[str, str],
     ) -> None:
-        self.clause, self.relations, self.findings = clause, relations, findings
+        self.clause, self.relations, self.findings, self.given = clause, relations, findings, named
         self.failed = False
         self.symbols = pattern_variables(clause)
         self.known = [tuple(one.columns or ()) for one in relations]
@@ -104,6 +119,8 @@ class _Streams:
     def _stream_of(self, definition: r.Definition) -> int | None:
         """The stream whose events emit a symbol; None if those of all do."""
         named, columns = set[int](), set[str]()
+        if (given := self._called(self.given.get(definition.name, ""))) is not None:
+            named.add(given)
         for node in walk(definition.condition):
             if not isinstance(node, e.Name):
                 continue
@@ -117,7 +134,7 @@ class _Streams:
         able = named or set(range(len(self.known))).intersection(*map(self._having, columns))
         if len(able) == 1:
             return able.pop()
-        if named or columns:
+        if named or columns or isinstance(self.clause, r.MatchTemporal):
             self.unclear.add(definition.name)
             streams = " and ".join(f"`{self.relations[one].name}`" for one in sorted(able)) or "no stream"
             message = f"the condition of `{definition.name}` is about the events of {streams}: it must be one"
@@ -143,7 +160,7 @@ class _Streams:
         if definition.name in self.unclear:
             return definition
         condition = self.rewritten(definition.condition, number)
-        if number is not None:
+        if number is not None and isinstance(self.clause, r.MatchSequential):
             stream = e.Name((written(VARIABLE), written(self.number)))
             own = e.Binary("=", stream, e.Literal(number + 1, INT))
             condition = e.Conjunction((own, condition), span=condition.span)

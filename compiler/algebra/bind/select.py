@@ -9,6 +9,7 @@ from functools import reduce
 from neelc.algebra.bind.combined import combined_columns, combined_operator
 from neelc.algebra.bind.inputs import merged_streams
 from neelc.algebra.bind.sequential import bind_sequential, with_previous
+from neelc.algebra.bind.temporal import StreamNumbers, TemporalClause, bind_temporal, plain_clause
 from neelc.catalog.catalog import Catalog, joined, report_refusal
 from neelc.catalog.streams import ColumnSource, SelectNames
 from neelc.findings import Findings, did_you_mean
@@ -30,7 +31,7 @@ from neelc.ir.names import Identifier, bare, find, same, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Clock, Column, OutputColumn, Stream
-from neelc.ir.row_patterns import MatchSequential, Output
+from neelc.ir.row_patterns import MatchSequential, MatchTemporal, Output
 from neelc.ir.script import (
     CombinedSelect,
     FromAgent,
@@ -428,7 +429,7 @@ def _bind_item(
         findings.report("NEEL3301", message, findings.at(item), "leave it out, or declare a stream")
         return replace(source, operator=None)
     source = _windowed(item, source, findings)
-    if isinstance(item.matcher, MatchSequential) and item.matcher.streams:
+    if isinstance(item.matcher, MatchSequential | MatchTemporal) and item.matcher.streams:
         further = [
             _bind_item(one, "", catalog, findings, select)
             for one in item.matcher.streams
@@ -439,7 +440,10 @@ def _bind_item(
 
 
 def _matched_in_all(
-    item: FromItem, matcher: MatchSequential, sources: Sequence[BoundFromItem], findings: Findings
+    item: FromItem,
+    matcher: MatchSequential | MatchTemporal,
+    sources: Sequence[BoundFromItem],
+    findings: Findings,
 ) -> BoundFromItem:
     """The matches in the events of several streams."""
     name = sources[0].relation.name
@@ -457,10 +461,22 @@ def _matched_in_all(
     operators = [one.operator for one in sources if one.operator is not None]
     if len(operators) < len(sources):
         return result
-    merged = merged_streams(matcher, [one.relation for one in sources], operators, findings)
+    alias = item.matcher_alias or written(name)
+    relations = [one.relation for one in sources]
+    if isinstance(matcher, MatchTemporal):
+        plain = plain_clause(matcher, findings)
+        if plain is None:
+            return result
+        merged = merged_streams(plain.clause, relations, operators, findings, plain.streams)
+        if merged is None or not isinstance(merged.clause, MatchTemporal):
+            return result
+        whole = BoundFromItem(merged.relation, merged.operator, joined_clock(sources))
+        plain = replace(plain, clause=merged.clause)
+        numbers = StreamNumbers(merged.number, merged.homes)
+        return _matched_temporal(replace(item, matcher_alias=alias), plain, whole, findings, numbers)
+    merged = merged_streams(matcher, relations, operators, findings)
     if merged is None:
         return result
-    alias = item.matcher_alias or written(name)
     whole = BoundFromItem(merged.relation, merged.operator, joined_clock(sources))
     return _matched(replace(item, matcher=merged.clause, matcher_alias=alias), whole, findings)
 
@@ -481,6 +497,9 @@ def _matched(item: FromItem, source: BoundFromItem, findings: Findings) -> Bound
         return source
     before = len(findings.diagnostics)
     matcher = item.matcher
+    if isinstance(matcher, MatchTemporal):
+        plain = plain_clause(matcher, findings)
+        return _matched_temporal(item, plain, source, findings)
     if isinstance(matcher, MatchSequential):
         matcher = with_previous(matcher, source.relation)
     columns = matched_columns(matcher, source.relation, findings)
@@ -493,6 +512,30 @@ def _matched(item: FromItem, source: BoundFromItem, findings: Findings) -> Bound
         return matched
     operator = a.PatternMatcher(source.operator, written(name), clause, clock=source.clock, span=matcher.span)
     return replace(matched, relation=ColumnSource(name, clause.output), operator=operator)
+
+
+def _matched_temporal(
+    item: FromItem,
+    plain: TemporalClause | None,
+    source: BoundFromItem,
+    findings: Findings,
+    numbers: StreamNumbers | None = None,
+) -> BoundFromItem:
+    """The source after its MATCH_RECOGNIZE_TEMPORAL."""
+    name = bare(item.matcher_alias) if item.matcher_alias else source.relation.name
+    unknown = BoundFromItem(ColumnSource(name, None), None, source.clock)
+    if plain is None or source.relation.columns is None:
+        return unknown
+    clause = bind_temporal(plain, source.relation, source.clock, findings, numbers)
+    if clause is None:
+        return unknown
+    matched = replace(unknown, relation=ColumnSource(name, clause.output))
+    if source.operator is None or source.clock is None:
+        return matched
+    operator = a.TemporalMatcher(
+        source.operator, written(name), clause, clock=source.clock, span=plain.clause.span
+    )
+    return replace(matched, operator=operator)
 
 
 def _source(item: FromItem, name: str, catalog: Catalog, findings: Findings, select: Select) -> BoundFromItem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from neelc.catalog.streams import ColumnSource
 from neelc.findings import Findings
@@ -187,11 +188,13 @@ Measures = Mapping[str, e.Expr]
 """Measures by their names: JEPC's global variables."""
 
 
+PatternClause = TypeVar("PatternClause", r.MatchSequential, r.MatchTemporal)
+
 MOST_BACK = 100
 """How far PREV can go back: so many events of every partition are kept."""
 
 
-def with_previous(clause: r.MatchSequential, source: ColumnSource) -> r.MatchSequential:
+def with_previous(clause: PatternClause, source: ColumnSource) -> PatternClause:
     """The clause with `PREV(i).attr` (JEPC thesis, 15.2.1) as MATCH_RECOGNIZE writes it: PREV(attr, i)."""
     is_called = (
         bool(source.name)
@@ -224,7 +227,7 @@ def bind_sequential(
     before = len(findings.diagnostics)
     _check_pattern(clause.pattern, findings)
     _check_functions(clause, findings)
-    _check_names(clause.measures, findings)
+    check_measure_names(clause.measures, findings)
     if len(findings.diagnostics) > before:
         return None
     columns = InputColumns(source, findings)
@@ -235,7 +238,7 @@ def bind_sequential(
         RowDefinition(variable(one.name), _condition(one, variables, names, findings))
         for one in clause.definitions
     )
-    partition = tuple(_partition_column(one, columns, findings) for one in clause.partition_by)
+    partition = tuple(partition_column(one, columns, findings) for one in clause.partition_by)
     within = None if clause.within is None else bind_window(clause.within, clock, findings)
     following = _following(clause.following or Following(), clock, findings)
     pattern = without_open_ends(canonical_conjunctions(canonical_names(clause.pattern)))
@@ -302,7 +305,7 @@ def _check_functions(clause: r.MatchSequential, findings: Findings) -> None:
             findings.report("NEEL3206", message, findings.at(node, clause), hint)
 
 
-def _check_names(measures: tuple[r.Output, ...], findings: Findings) -> None:
+def check_measure_names(measures: tuple[r.Output, ...], findings: Findings) -> None:
     seen: list[str] = []
     for measure in measures:
         if measure.alias is None:
@@ -338,10 +341,10 @@ def _condition(definition: r.Definition, variables: Measures, names: RowNames, f
     condition = with_variables(definition.condition)
     assert isinstance(condition, e.Expr)
     found = typed_condition(names.bound(condition), f"`{definition.name}`", findings.report)
-    return _from_the_event(found, own, findings)
+    return without_other_rows(found, own, findings)
 
 
-def _from_the_event(condition: e.Expr, own: str, findings: Findings) -> e.Expr:
+def without_other_rows(condition: e.Expr, own: str, findings: Findings) -> e.Expr:
     """The condition in which PREV goes back from the event that is judged, and from no other."""
 
     def change(node: Node) -> Node:
@@ -382,7 +385,7 @@ def _before(own: str, value: e.Expr) -> e.Expr:
     return changed
 
 
-def _partition_column(item: e.Expr, columns: InputColumns, findings: Findings) -> str:
+def partition_column(item: e.Expr, columns: InputColumns, findings: Findings) -> str:
     if isinstance(item, e.Name):
         column = columns.column(item.parts, item, ())
         if isinstance(column, e.Attribute):

@@ -127,6 +127,7 @@ PRICED: dict[type[a.Operator], str] = {
     a.Coalesced: "canonical intervals",
     a.Merger: "mergers",
     a.PatternMatcher: "pattern matchers",
+    a.TemporalMatcher: "pattern matchers",
     a.Agent: "agents",
 }
 

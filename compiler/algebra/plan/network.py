@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 
 from neelc.algebra.cost.order import join_order
 from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
 from neelc.algebra.plan.extended_filter import ExtendedFilter, extended_filter, shared_filters
 from neelc.algebra.plan.sequential import SequentialPlan, sequential_plan
 from neelc.algebra.plan.streamed import StreamedNetwork, streamed_network, whole_network, with_relations_first
+from neelc.algebra.plan.temporal import TemporalPlan, temporal_plan
 from neelc.arguments import BUCKETS, ExecutionStrategy
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.ir.algebra import (
@@ -20,6 +21,7 @@ from neelc.ir.algebra import (
     Operator,
     PatternMatcher,
     Projection,
+    TemporalMatcher,
     inputs_of,
 )
 from neelc.ir.names import bare
@@ -44,6 +46,7 @@ class NetworkPlan:
     aggregators: Mapping[Aggregator, AggregatorPlan]
     matchers: Mapping[PatternMatcher, SequentialPlan]
     filters: Mapping[PatternMatcher, ExtendedFilter]
+    temporal: Mapping[TemporalMatcher, TemporalPlan] = field(default_factory=dict)
     chunked: bool = False
     most_matches: int | None = None
     streamed: StreamedNetwork | None = None
@@ -84,6 +87,7 @@ def network_plan(query: Algebra, root: Operator, context: PlanningContext) -> Ne
         {one: aggregator_plan(one) for one in operators if isinstance(one, Aggregator)},
         planned,
         _filters(planned, unit, statistics),
+        {one: temporal_plan(one.clause, unit) for one in operators if isinstance(one, TemporalMatcher)},
         bool(options.chunks),
         options.most_matches,
     )

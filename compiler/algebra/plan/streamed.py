@@ -16,10 +16,27 @@ from itertools import product
 from math import inf
 
 from neelc.algebra.plan.aggregates import AggregatorPlan, aggregator_plan
-from neelc.algebra.plan.sequential import sequential_plan, streamed_sequential, without_spans
+from neelc.algebra.plan.sequential import (
+    SequentialPlan,
+    sequential_plan,
+    streamed_sequential,
+    without_spans,
+)
+from neelc.algebra.plan.temporal import TemporalPlan, streamed_temporal, temporal_plan
 from neelc.algebra.rules.rule import Place, place_of, places_in, substituted
 from neelc.ir import algebra as a
-from neelc.ir.expressions import Aggregate, AtRow, Attribute, Binary, Call, Expr, Variable, conjoin, conjuncts
+from neelc.ir.expressions import (
+    Aggregate,
+    AtRow,
+    Attribute,
+    Binary,
+    Call,
+    Expr,
+    OverRows,
+    Variable,
+    conjoin,
+    conjuncts,
+)
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, children, map_children, walk
 from neelc.ir.program import OutputColumn, Program, Stream
@@ -42,7 +59,9 @@ from neelc.ir.types import (
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.columns import NUMBER, PLAIN_NAME, width_of
 from neelc.rows.plan.expression_to_value import expression_to_value
+from neelc.runtime.kernels.sequential.program import SequentialProgram, SymbolOutput
 from neelc.runtime.kernels.snapshots import program as p
+from neelc.runtime.kernels.temporal.program import TemporalOutput, TemporalProgram
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Apply, ColumnValue, Value
 from neelc.scalar.signatures import SCALAR_SIGNATURES
@@ -100,6 +119,7 @@ class StreamedNetwork:
 def streamed_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = "") -> StreamedNetwork:
     """How the network `root` runs over streams; raises `UnsupportedStreaming`."""
     root = with_relations_first(root)
+    _check_readers(root)
     core = _core(root)
     if core is None:
         return StreamedNetwork(root, unit)
@@ -132,6 +152,7 @@ def whole_network(root: a.Operator, unit: str, orders: JoinOrders, label: str = 
     """The same with a kernel that gives the rows of `root` itself: for a query that others read, in the
     worker."""
     root = with_relations_first(root)
+    _check_readers(root)
     builder = _Builder(unit, orders)
     node, names = builder.rows(root, root.payload)
     network = StreamedNetwork(root, unit, root, columns=_named(root.payload, names))
@@ -177,6 +198,8 @@ def kept_of(operator: a.Operator) -> tuple[str, ...]:
         case a.PatternMatcher(_, _, clause):
             within = f", for {clause.within}" if clause.within is not None else ""
             own = (f"events of matches of {clause.pattern} under way{within}",)
+        case a.TemporalMatcher(_, _, temporal):
+            own = (f"events of matches of {temporal.text} under way, for {temporal.within}, and their ends",)
         case a.Coalesced():
             own = ("a row for each payload that is valid",)
     below = (one for input in a.inputs_of(operator) for one in kept_of(input))
@@ -326,7 +349,7 @@ class _Builder:
                 node, names = self.rows(input, operator.payload)
                 node = p.SnapshotCoalescing(node, p.CoalesceProgram(tuple(dict.fromkeys(names))))
                 return self._computed(node, _named(operator.payload, names), wanted)
-            case a.PatternMatcher():
+            case a.PatternMatcher() | a.TemporalMatcher():
                 return self._matched(operator, wanted)
             case a.Merger(inputs):
                 return self._merged(inputs, wanted)
@@ -423,9 +446,15 @@ class _Builder:
 
     # Pattern matchers.
 
-    def _matched(self, operator: a.PatternMatcher, wanted: Sequence[Expr]) -> Rows:
-        plan = sequential_plan(operator.clause, self.unit)
-        program = streamed_sequential(plan)
+    def _matched(self, operator: a.PatternMatcher | a.TemporalMatcher, wanted: Sequence[Expr]) -> Rows:
+        plan: SequentialPlan | TemporalPlan
+        if isinstance(operator, a.TemporalMatcher):
+            _check_intervals(operator)
+            plan = temporal_plan(operator.clause, self.unit)
+            program: SequentialProgram | TemporalProgram = streamed_temporal(plan)
+        else:
+            plan = sequential_plan(operator.clause, self.unit)
+            program = streamed_sequential(plan)
         own = {bare(one.name): one for one in operator.input.payload}
         for column in plan.columns:
             if column.form == NUMBER:
@@ -436,7 +465,8 @@ class _Builder:
         tests = [conjoin(_of_payload(one, own) for one in conjuncts) for conjuncts in plan.bits]
         node, names = self.rows(operator.input, (*read, *(one for one in tests if one is not None)))
         emitted = iter(names[len(read) :])
-        outputs = tuple(self._free(one.name) for one in program.outputs)
+        taken: tuple[SymbolOutput | TemporalOutput, ...] = program.outputs
+        outputs = tuple(self._free(one.name) for one in taken)
         matching = p.SnapshotMatching(
             node,
             program,
@@ -445,8 +475,8 @@ class _Builder:
             outputs,
             a.instant(operator.clock) // LENGTHS[self.unit],
         )
-        by_output = {one.name: name for one, name in zip(program.outputs, outputs, strict=True)}
-        values = {one: by_output[name] for one, name in plan.outputs.items()}
+        by_output = {one.name: name for one, name in zip(taken, outputs, strict=True)}
+        values = {one: by_output[name] for one, name in plan.outputs.items() if isinstance(one, AtRow)}
         made = {
             place_of(attribute): _of_match(measure.expression, values)
             for attribute, measure in zip(operator.payload, operator.clause.measures, strict=True)
@@ -603,6 +633,44 @@ def _of_payload(expression: Expr, own: Mapping[str, Attribute]) -> Expr:
     return changed
 
 
+def _check_intervals(operator: a.TemporalMatcher) -> None:
+    """What a worker does not compute of the events of an interval."""
+    for measure in operator.clause.measures:
+        for node in walk(measure.expression):
+            if isinstance(node, OverRows):
+                message = f"`{node}`, an aggregate over an interval, over a stream without end"
+                raise UnsupportedStreaming(message, measure.span or operator.span)
+
+
+_READERS: Mapping[type[a.Operator], str] = {
+    a.Aggregator: "an aggregate",
+    a.Coalesced: "an aggregate",
+    a.Correlator: "a join",
+    a.CountWindow: "a window",
+    a.TimeWindow: "a window",
+    a.Merger: "UNION or another pattern",
+    a.PatternMatcher: "another pattern",
+    a.TemporalMatcher: "another pattern",
+}
+
+
+def _check_readers(root: a.Operator) -> None:
+    """Matches of temporal patterns may come long after they were decided: what reads them in the order of
+    time would be too late."""
+    for node in walk(root):
+        if not isinstance(node, a.Operator) or isinstance(node, a.Filter | a.Projection):
+            continue
+        below = a.inputs_of(node)
+        if isinstance(node, a.Correlator):
+            streams = [one for one in below if not isinstance(one, a.RelationSource)]
+            if len(streams) == 1:
+                continue
+        if any(isinstance(inner, a.TemporalMatcher) for one in below for inner in walk(one)):
+            reader = _READERS.get(type(node), "another operator")
+            message = f"matches of MATCH_RECOGNIZE_TEMPORAL, read by {reader}, over a stream without end"
+            raise UnsupportedStreaming(message, node.span or root.span)
+
+
 def _of_match(measure: Expr, values: Mapping[AtRow, str]) -> Expr:
     """A measure, as an expression over the columns of matches."""
 
@@ -684,6 +752,8 @@ def row_bounds(node: p.SnapshotOperator, lengths: Mapping[int, float]) -> RowBou
         case p.SnapshotAggregation():
             # In a stretch of time the same rows are valid: it is no longer than they are.
             return RowBounds(below[0].length, below[0].length)
+        case p.SnapshotMatching(program=TemporalProgram(), lasting=lasting):
+            return RowBounds(lasting, inf)  # an end that is told may come at any time
         case p.SnapshotMatching(lasting=lasting):
             return RowBounds(lasting, lasting)
     # Equal payloads follow each other, and events stay until others come.
@@ -786,7 +856,8 @@ def meeting_keys(node: p.SnapshotOperator) -> Iterator[MeetingKey]:
             for key in meeting_keys(input):
                 if key.carried & names:
                     read = {name for own, name in columns if own in key.carried & names}
-                    shown = zip(program.outputs, outputs, strict=True)
+                    taken: tuple[SymbolOutput | TemporalOutput, ...] = program.outputs
+                    shown = zip(taken, outputs, strict=True)
                     yield replace(key, carried=frozenset(name for one, name in shown if one.column in read))
         case p.SnapshotMerging(left, right):
             for one, other in product(meeting_keys(left), meeting_keys(right)):

@@ -13,7 +13,8 @@ from neelc.algebra.rules.rule import (
     places_in,
     substituted,
 )
-from neelc.ir.algebra import Filter, Operator, PatternMatcher
+from neelc.ir.algebra import Filter, Operator, PatternMatcher, TemporalMatcher
+from neelc.ir.bound_rows import Temporal
 from neelc.ir.expressions import AtRow, Attribute, Expr, conjuncts
 from neelc.ir.names import bare
 
@@ -37,9 +38,12 @@ def push_filter_below_matcher(operator: Operator) -> Operator | None:
     True
     >>> after(push_filter_below_matcher, over(matcher("a b* c", "b", partition="x"), "m.b < 5")) is None
     True
+
+    The same holds for temporal patterns and symbols that all alternatives have: negated symbols are looked
+    for in the partition, too.
     """
     match operator:
-        case Filter(PatternMatcher() as matcher, condition):
+        case Filter((PatternMatcher() | TemporalMatcher()) as matcher, condition):
             keys = _keys(matcher)
             moved = [one for one in conjuncts(condition) if places_in(one) and places_in(one) <= set(keys)]
             if moved:
@@ -49,7 +53,7 @@ def push_filter_below_matcher(operator: Operator) -> Operator | None:
     return None
 
 
-def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
+def _keys(matcher: PatternMatcher | TemporalMatcher) -> dict[Place, Expr]:
     """The measures that are columns of the partition, and these columns as the input has them."""
     columns = {bare(one.name): one for one in matcher.input.payload}
     keys: dict[Place, Expr] = {}
@@ -60,8 +64,10 @@ def _keys(matcher: PatternMatcher) -> dict[Place, Expr]:
     return keys
 
 
-def _is_key(value: AtRow, name: str, matcher: PatternMatcher) -> bool:
+def _is_key(value: AtRow, name: str, matcher: PatternMatcher | TemporalMatcher) -> bool:
     clause = matcher.clause
     if name not in clause.partition or has_ambiguous_keys(value.type) or value.place or value.shift:
         return False
+    if isinstance(clause, Temporal):
+        return all(set(value.variables) <= set(one.symbols) for one in clause.alternatives)
     return not value.variables or any(occurrences(clause.pattern, one)[0] > 0 for one in value.variables)

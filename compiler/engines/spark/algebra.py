@@ -45,6 +45,7 @@ from neelc.engines.spark.sequential import (
     emit_sharing_matcher,
     lasting_of,
 )
+from neelc.engines.spark.temporal import emit_temporal_matcher
 from neelc.ir import algebra as a
 from neelc.ir.algebra import END, START, Agent, Aggregator, Coalesced
 from neelc.ir.expressions import Aggregate, Attribute, Expr, conjuncts
@@ -394,6 +395,9 @@ class NetworkWriter:
                 return emit_agent(self.emitting, operator, below_all)
             case a.PatternMatcher():
                 return self._matcher(operator)
+            case a.TemporalMatcher(input):
+                below = self.stage(input, input.payload)
+                return emit_temporal_matcher(self.emitting, operator, self.plan.temporal[operator], below)
         raise AssertionError(f"no relation for {type(operator).__name__}")
 
     def _matcher(self, operator: a.PatternMatcher) -> EventRelation:

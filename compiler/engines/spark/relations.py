@@ -16,6 +16,7 @@ from neelc.runtime.kernels.rows.program import RowProgram, StreamedRows
 from neelc.runtime.kernels.rules.program import RuleSet, StreamedRules
 from neelc.runtime.kernels.sequential.program import GroupMember, SequentialGroup, SequentialProgram
 from neelc.runtime.kernels.snapshots.program import CoalesceProgram, SnapshotNetwork, SnapshotProgram
+from neelc.runtime.kernels.temporal.program import TemporalProgram
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     NetworkProgram,
@@ -38,6 +39,7 @@ AnyProgram = (
     | SequentialProgram
     | SequentialGroup
     | GroupMember
+    | TemporalProgram
 )
 
 StreamedProgram = (

@@ -82,7 +82,7 @@ def emit_pattern_matcher(
     emitting: RelationBuilder, operator: PatternMatcher, plan: SequentialPlan, below: EventRelation
 ) -> EventRelation:
     """The matches among events, each valid for the instant of its last event."""
-    writer = _EventWriter(plan.columns, plan.program.keys, below)
+    writer = EventWriter(plan.columns, plan.program.keys, below)
     events = emitting.let(
         "judged",
         SelectColumns(below.relation, (*writer.items(), (writer.bits(plan.bits), BITS))),
@@ -91,7 +91,8 @@ def emit_pattern_matcher(
     program, chunks = plan.program, chunks_of(plan.program)
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
-    ordered = _ordered(emitting, events, program.keys, program.back > 0)
+    why = "PREV looks at events of any time" if program.back > 0 else "no window of time"
+    ordered = ordered_events(emitting, events, program.keys, why)
     plan = replace(plan, program=program)
     kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.pattern}")
@@ -100,9 +101,10 @@ def emit_pattern_matcher(
     return _emit_measures(emitting, operator, plan, matches)
 
 
-def _ordered(emitting: RelationBuilder, events: str, keys: Sequence[str], looks_back: bool = False) -> str:
+def ordered_events(emitting: RelationBuilder, events: str, keys: Sequence[str], why: str) -> str:
+    """The events in the order that kernels read them in; `why` says why all are on one core, if they are."""
     names = tuple(map(identifier, keys))
-    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, looks_back))
+    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, why))
 
 
 def _emit_measures(
@@ -137,13 +139,12 @@ def _measures(operator: PatternMatcher, outputs: Mapping[AtRow, str]) -> dict[Pl
     }
 
 
-def _order(keys: Sequence[str], looks_back: bool) -> str:
+def _order(keys: Sequence[str], why: str) -> str:
     """What is sorted, and why it is not on all cores."""
     if tuple(keys) == (CHUNK,):
         return "The events of each chunk together, in order."
     if keys:
         return "The events of each partition together, in order."
-    why = "PREV looks at events of any time" if looks_back else "no window of time"
     return f"No partitions, and {why}: all events, in order, on one core."
 
 
@@ -161,7 +162,7 @@ def _schema(plan: SequentialPlan) -> str:
 
 
 @dataclass(frozen=True)
-class _EventWriter:
+class EventWriter:
     """Writes the `columns` of events, whose attributes are those of a relation, and which symbols they
     emit."""
 
@@ -250,7 +251,7 @@ def _pivots(
     emitting: RelationBuilder, planned: ExtendedFilter, stage: EventRelation, keys: Sequence[str]
 ) -> str:
     pivot = planned.pivot
-    where = _EventWriter((), (), stage).condition(pivot.definition)
+    where = EventWriter((), (), stage).condition(pivot.definition)
     bucket = floor_divided("start", planned.reach)
     items: Items = (
         *((key, f"key_{number}") for number, key in enumerate(keys)),
@@ -289,7 +290,7 @@ def emit_shared_matches(
         below, cut = emit_extended_filter(emitting, planned, stage), False
     else:
         below, cut = _near_by_place(emitting, planned, keys, chunks, stage), chunks is not None
-    writer = _EventWriter(planned.judged.columns, keys, below)
+    writer = EventWriter(planned.judged.columns, keys, below)
     words = [(writer.bits(several), _word(number)) for number, several in enumerate(_words(planned))]
     items = (*writer.items(), *words, *(((CHUNK, CHUNK),) if cut else ()))
     comment = f"Which symbols of {len(plans)} matchers each event emits, as bits."
@@ -298,7 +299,7 @@ def emit_shared_matches(
         events = events if cut else chunks.events(emitting, events)
         keys = (CHUNK,)
     group, schema = _group(planned, plans, chunks)
-    ordered = _ordered(emitting, events, keys)
+    ordered = ordered_events(emitting, events, keys, "no window of time")
     kernel = Kernel(ordered, group, schema, emitting.most_matches)
     found = emitting.let("matches", kernel, f"Matches of {len(plans)} matchers, in one pass.")
     if chunks is not None:
@@ -385,7 +386,7 @@ def _near_by_place(
 ) -> EventRelation:
     """The events that are so many instants away from one that emits the pivot; in their chunks, if there
     are any. They are judged later: most of them go."""
-    pivot, writer = planned.pivot, _EventWriter(planned.judged.columns, keys, stage)
+    pivot, writer = planned.pivot, EventWriter(planned.judged.columns, keys, stage)
     values = {name: text for text, name in writer.items()}
     items: Items = (
         (f"IF({writer.condition(pivot.definition)}, 1L, 0L)", PIVOT),

@@ -15,7 +15,14 @@ from neelc.ir.expressions import Attribute, Call, Expr, Name, RunningFinal, Star
 from neelc.ir.names import bare, find, find_variable, meant, variable, written
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.program import Clock, Column, OutputColumn
-from neelc.ir.row_patterns import AbsentSymbol, Instants, MatchRecognize, MatchTemporal
+from neelc.ir.row_patterns import (
+    AbsentSymbol,
+    Instants,
+    MatchRecognize,
+    MatchTemporal,
+    NamedRelation,
+    PresentSymbol,
+)
 from neelc.ir.script import HostClause, Matcher
 from neelc.ir.types import TIMESTAMP, DataType, is_orderable
 from neelc.pattern.bind.outputs import output_name
@@ -210,7 +217,7 @@ def _skip(skip: r.Skip | None, variables: Variables) -> RowSkip:
 def matched_columns(matcher: Matcher, source: ColumnSource, findings: Findings) -> tuple[Column, ...] | None:
     """The columns that the clause makes of its input; None when they cannot be known."""
     variables = pattern_variables(matcher)
-    _check_definitions(matcher, variables, findings)
+    check_definitions(matcher, variables, findings)
     subsets = matcher.subsets if isinstance(matcher, r.MatchRecognize) else ()
     if isinstance(matcher, r.MatchRecognize):
         _check_standard(matcher, variables, findings)
@@ -245,8 +252,10 @@ def pattern_variables(matcher: Matcher) -> list[str]:
     found: list[str] = []
     for node in (inner for part in whole for inner in walk(part)):
         match node:
-            case r.RowVariable(name) | AbsentSymbol(name):
+            case r.RowVariable(name) | AbsentSymbol(name) | PresentSymbol(name):
                 found.append(name)
+            case NamedRelation(left, _, right):
+                found.extend((left, right))
             case Instants(names):
                 found.extend(names)
     unique: list[str] = []
@@ -259,7 +268,7 @@ def pattern_variables(matcher: Matcher) -> list[str]:
 def check_row_pattern(matcher: r.MatchRecognize, findings: Findings) -> None:
     """Report what is wrong with the names of a clause, whatever it reads."""
     variables = pattern_variables(matcher)
-    _check_definitions(matcher, variables, findings)
+    check_definitions(matcher, variables, findings)
     _check_standard(matcher, variables, findings)
     for item in matcher.measures:
         _check_measure(item, findings)
@@ -285,7 +294,7 @@ def _bound_measures(items: Sequence[r.Output], names: SelectNames, findings: Fin
     return tuple(columns)
 
 
-def _check_definitions(matcher: Matcher, variables: list[str], findings: Findings) -> None:
+def check_definitions(matcher: Matcher, variables: list[str], findings: Findings) -> None:
     seen: list[str] = []
     for definition in matcher.definitions:
         place = findings.at(definition.name, definition)

@@ -172,7 +172,9 @@ DESC        the largest first
 DISTINCT    equal rows once; `IS DISTINCT FROM`: not equal, where NULL equals NULL
 DISTRIBUTION  `TIMESTAMP BETWEEN lo AND hi DISTRIBUTION TRIANGULAR`: how likely imprecise times are, by a name
 DIV         the whole part of a quotient
+DO          `A AS TEMP(x > 1) DO v = START(s).x`: what a symbol of a temporal pattern gives
 DRILL       `DRILL DOWN Coarse (Computer TO DELL)`: a PATTERN with finer types and attributes
+DURATION    `A AS TEMP(x > 1) DURATION AT LEAST 5 SECONDS`: how long a symbol lasts
 DURING      `x DURING y`: x lies within y, and touches neither of its ends
 EACH        `B+ b[] EACH NEXT`: how one element of a list follows the one before; `EACH WITHIN 5 SECONDS`
 ELSE        the value of CASE if no condition holds

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neelc.runtime.kernels.sequential.program import SequentialProgram
+from neelc.runtime.kernels.temporal.program import TemporalProgram
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Value
 
@@ -172,14 +173,15 @@ class SnapshotCoalescing(SnapshotOperator):
 
 @dataclass(frozen=True)
 class SnapshotMatching(SnapshotOperator):
-    """The matches of MATCH_RECOGNIZE_SEQUENTIAL, each valid for `lasting` from its last event on.
+    """The matches of MATCH_RECOGNIZE_SEQUENTIAL, each valid for `lasting` from its last event on; or those of
+    MATCH_RECOGNIZE_TEMPORAL, from when they are decided on, which may be long before they come.
 
     `columns` are those of the input for columns of the program. `symbols` are for each symbol a column of
     truth values, whether an event emits it, None if all do. `outputs` are the columns for the
     program's outputs."""
 
     input: SnapshotOperator
-    program: SequentialProgram
+    program: SequentialProgram | TemporalProgram
     columns: tuple[tuple[str, str], ...]
     symbols: tuple[str | None, ...]
     outputs: tuple[str, ...]

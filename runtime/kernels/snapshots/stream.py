@@ -31,8 +31,8 @@ from neelc.runtime.coding import plain
 from neelc.runtime.columns import FIRST_TIME, Bools, Ints, times
 from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.events import KernelEvents, NullableArray
-from neelc.runtime.kernels.sequential.program import BITS, TIME, columns_of_events
-from neelc.runtime.kernels.sequential.stream import EVENTS, SequentialStream
+from neelc.runtime.kernels.sequential.program import BITS, TIME, SymbolOutput, columns_of_events
+from neelc.runtime.kernels.sequential.stream import SequentialStream
 from neelc.runtime.kernels.snapshots.aggregating import SnapshotStretches, aggregate, stretches
 from neelc.runtime.kernels.snapshots.program import (
     FOREVER,
@@ -51,6 +51,9 @@ from neelc.runtime.kernels.snapshots.program import (
     SnapshotProjection,
     SnapshotTimeWindow,
 )
+from neelc.runtime.kernels.temporal.program import TemporalOutput, TemporalProgram
+from neelc.runtime.kernels.temporal.program import columns_of_events as columns_of_temporal_events
+from neelc.runtime.kernels.temporal.stream import TemporalStream
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import key_codes
 from neelc.runtime.program import Apply, ColumnValue, Constant, Value, columns_of_value
@@ -455,14 +458,20 @@ def _counts(node: SnapshotCountWindow, rows: ValidRows, key: Ints) -> tuple[Ints
 def matched(
     node: SnapshotMatching, flow: RowFlow, kept: Mapping[str, ValidRows], move: WatermarkMove, most: int
 ) -> OperatorStep:
-    names = ("start", *columns_of_events(node.program))
-    old, new = kept.get(EVENTS), _first_seen(flow, move)
-    memory = StreamMemory({}, {} if old is None else {EVENTS: (old.batch.select(names),)})
+    stream: SequentialStream | TemporalStream
+    if isinstance(node.program, TemporalProgram):
+        names = columns_of_temporal_events(node.program)
+        stream = TemporalStream(node.program, most)
+    else:
+        names = columns_of_events(node.program)
+        stream = SequentialStream(node.program, most)
+    new = _first_seen(flow, move)
+    memory = {name: (old.batch.select(("start", *names)),) for name, old in kept.items()}
     rows = [] if new is None or not len(new) else [_events_of(node, new).batch]
-    step = SequentialStream(node.program, most).advance(memory, rows, move)
+    step = stream.advance(StreamMemory({}, memory), rows, move)
     found = [_matches_of(node, batch) for batch in step.results]
-    left = [_kept_events(batch) for batch in step.memory.tables.get(EVENTS, ())]
-    return OperatorStep(RowFlow(united(*found)), {EVENTS: united(*left)}, step.wake)
+    left = {name: united(*map(_kept_events, parts)) for name, parts in step.memory.tables.items()}
+    return OperatorStep(RowFlow(united(*found)), left, step.wake)
 
 
 def _events_of(node: SnapshotMatching, rows: ValidRows) -> ValidRows:
@@ -484,7 +493,8 @@ def _kept_events(batch: pa.RecordBatch) -> ValidRows:
 
 def _matches_of(node: SnapshotMatching, batch: pa.RecordBatch) -> ValidRows:
     last = times(batch.column(TIME), TIME)
-    outputs = zip(node.program.outputs, node.outputs, strict=True)
+    taken: tuple[SymbolOutput | TemporalOutput, ...] = node.program.outputs
+    outputs = zip(taken, node.outputs, strict=True)
     columns = {name: batch.column(output.name) for output, name in outputs}
     return ValidRows(columns, last, last + np.int64(node.lasting))
 

@@ -12,10 +12,11 @@ from neelc.arguments import Options
 from neelc.catalog.statistics.numbers import Statistics
 from neelc.engines.reference import Tables, executable
 from neelc.engines.streaming.network_plan import RecognizeNode, query_node, stream_network
-from neelc.ir.algebra import Algebra
+from neelc.ir.algebra import Algebra, TemporalMatcher
 from neelc.ir.bound_rows import HostQuery, Recognize
 from neelc.ir.expressions import Attribute
 from neelc.ir.names import bare
+from neelc.ir.node import walk
 from neelc.ir.program import NamedQuery, Program
 from neelc.ir.row_patterns import SortItem
 from neelc.ir.types import BIGINT, INT
@@ -25,6 +26,7 @@ from neelc.pattern.plan.strategies import StrategyPlan
 from neelc.pipeline import compile_program, is_read_as_events, plan_queries
 from neelc.rows.plan.plan import HostPlan
 from neelc.runtime.reference import rows_read_by, run
+from neelc.runtime.reference.temporal import streams_go_on
 from neelc.scalar.type_of import DATETIMES, type_of
 from neelc.source import Source
 from neelc.tools.cases.streaming.arrival import MICRO_BATCHINGS, MicroBatching, StreamResult
@@ -72,6 +74,9 @@ def _streamed(program: Program, tables: Tables) -> PatternCase | ClauseCase | Ne
             if isinstance(node := network.queries[-1], RecognizeNode):
                 rows = rows_read_by(program, last, tables)
                 decided = ClauseCase.of(node.plan.query, node.clause, rows).decided
+            elif any(isinstance(node, TemporalMatcher) for one in needed for node in walk(one.query)):
+                with streams_go_on():
+                    _, decided = run(replace(program, queries=needed), tables)[-1]
             return NetworkCase.of(network, tables, expected, decided)
 
 
