@@ -409,7 +409,7 @@ def _with_operations(found: Engine, bound: BoundScript, compiled: CompiledScript
         made = local_program(script.relations, types, calls)
     except (NeelError, UnspelledOperation):
         return found  # a query can be explained before there are data
-    return replace(found, evaluated=operations_of(made.calls))
+    return replace(found, evaluated=operations_of(made.evaluated))
 
 
 def engine_in_words(engine: LocalEngine, tables: Mapping[str, LocalTable]) -> Engine:

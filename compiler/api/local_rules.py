@@ -65,7 +65,7 @@ class LocalRules(Rules):
 
     def _engine(self) -> Engine:
         found = engine_in_words(self.spark.engine, self.tables)
-        return replace(found, evaluated=operations_of(self.program.calls))
+        return replace(found, evaluated=operations_of(self.program.evaluated))
 
     def _table(self) -> LocalFrame:
         handle: LocalHandle = self.spark

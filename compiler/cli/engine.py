@@ -157,7 +157,7 @@ def engine_for(
         return jobs[0].tables
 
     engine = engine_over(planned, asked)
-    calls = (call for job in jobs for _, _, made in job.queries for call in made.calls)
+    calls = (call for job in jobs for _, _, made in job.queries for call in made.evaluated)
     return replace(engine, evaluated=operations_of(calls)) if engine.is_local else engine
 
 

@@ -220,7 +220,7 @@ def rules_on_engine(options: argparse.Namespace) -> tuple[BoundRules, CompiledRu
     if not found or (options.engine == AUTO and not engine.is_local):
         return *explicable_rules(options), engine
     rules, compiled = found[0]
-    calls = () if compiled.local is None else compiled.local.calls
+    calls = () if compiled.local is None else compiled.local.evaluated
     return rules, compiled, replace(engine, evaluated=operations_of(calls))
 
 

@@ -80,7 +80,8 @@ def local_program(
     called = {name for text in texts for name in re.findall(r"\bneelc_\w+", text)}
     used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
     result = relations.lets[-1].name
-    return LocalProgram(tuple(writer.steps), writer.types, used, result, writer.observed)
+    scans = frozenset(calls or {}) - called
+    return LocalProgram(tuple(writer.steps), writer.types, used, result, writer.observed, scans)
 
 
 def local_query(

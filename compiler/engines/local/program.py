@@ -68,13 +68,20 @@ LocalStep = StreamTable | LocalView | KernelRun | UserCalls
 @dataclass(frozen=True)
 class LocalProgram:
     """The steps of a plan, the columns of each, the functions that their texts call, and the name of the step
-    that has the result. `observed` are queries that count what observations of Spark's would."""
+    that has the result. `observed` are queries that count what observations of Spark's would. Of the
+    functions, those of `scans` are for the texts of files alone, most of which DuckDB reads without them."""
 
     steps: tuple[LocalStep, ...]
     types: Mapping[str, Types]
     calls: tuple[EvaluatedCall, ...]
     result: str
     observed: Mapping[str, str] = field(default_factory=dict)
+    scans: frozenset[str] = frozenset()
+
+    @property
+    def evaluated(self) -> tuple[EvaluatedCall, ...]:
+        """What the runtime computes of the query itself."""
+        return tuple(call for call in self.calls if call.name not in self.scans)
 
     @property
     def columns(self) -> Types:
