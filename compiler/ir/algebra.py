@@ -256,6 +256,7 @@ class Algebra(Node):
     root: Operator
     clock: Clock
     aggregated = True  # its rows are payloads of snapshots, not matches
+    is_ordered = False
 
     @property
     def columns(self) -> tuple[Column, ...]:

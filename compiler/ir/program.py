@@ -382,11 +382,8 @@ class NamedQuery(Node):
     @property
     def is_ordered(self) -> bool:
         """Whether the order of the rows is the query's own: ORDER BY, or LIMIT, which needs one."""
-        match self.query:
-            case Match(order=order):
-                return order is not None
-            case Algebra():
-                return False
+        if isinstance(self.query, Match):
+            return self.query.order is not None
         return self.query.is_ordered
 
 
