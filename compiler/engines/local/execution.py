@@ -104,6 +104,8 @@ class LocalRun:
             match step:
                 case StreamTable(name, stream):
                     self._table(name, self.tables[stream].data)
+                case LocalView(is_stored=True):
+                    self._connection.execute(step.statement)
                 case LocalView(name, text):
                     self._view(name, text)
                 case KernelRun(name):
@@ -173,6 +175,9 @@ class LocalRun:
         task = KernelTask(step, self.settings)
         can_be_split = self.engine.processes > 1 and step.keys and not step.functions
         can_be_split = can_be_split and not any(call.declared for call in self.program.calls)
+        can_be_split = can_be_split and not any(
+            isinstance(one, LocalView) and one.is_stored for one in self.program.steps
+        )
         if can_be_split and is_worth_splitting(self.tables.values()):
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}

@@ -81,7 +81,28 @@ def local_program(
     used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
     result = relations.lets[-1].name
     scans = frozenset(calls or {}) - called
-    return LocalProgram(tuple(writer.steps), writer.types, used, result, writer.observed, scans)
+    steps = _with_tables(writer.steps)
+    return LocalProgram(steps, writer.types, used, result, writer.observed, scans)
+
+
+MOST_READ = 200
+"""Views that a query reads, each as often as it is named."""
+
+
+def _with_tables(steps: Sequence[LocalStep]) -> tuple[LocalStep, ...]:
+    """The steps, in which a view of very many is a table. DuckDB puts the text of a view in the place of each
+    of its names: where each of thirty views names the one before twice, that makes a billion."""
+    read: dict[str, int] = {}
+    found: list[LocalStep] = []
+    for step in steps:
+        if isinstance(step, LocalView):
+            names = re.findall(r'"((?:[^"]|"")*)"', step.text)
+            count = 1 + sum(read.get(name.replace('""', '"'), 0) for name in names)
+            if count > MOST_READ:
+                step, count = replace(step, is_stored=True), 1
+            read[step.name] = count
+        found.append(step)
+    return tuple(found)
 
 
 def local_query(

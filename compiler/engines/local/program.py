@@ -8,7 +8,7 @@ from typing import Any
 
 from neelc.ir.types import DataType
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.duckdb.pieces import EvaluatedCall
+from neelc.scalar.duckdb.pieces import EvaluatedCall, quoted
 
 Types = Mapping[str, DataType]
 """The columns of a relation and Spark's types of their values."""
@@ -25,11 +25,17 @@ class StreamTable:
 
 @dataclass(frozen=True)
 class LocalView:
-    """A query of DuckDB over earlier steps."""
+    """A query of DuckDB over earlier steps. Its rows are kept in a table if it `is_stored`."""
 
     name: str
     text: str
     comment: str = ""
+    is_stored: bool = False
+
+    @property
+    def statement(self) -> str:
+        """What makes it in a database."""
+        return f"CREATE TEMP {'TABLE' if self.is_stored else 'VIEW'} {quoted(self.name)} AS\n{self.text}"
 
 
 @dataclass(frozen=True)

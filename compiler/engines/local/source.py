@@ -34,9 +34,8 @@ def _lines(step: LocalStep) -> Iterator[str]:
     match step:
         case StreamTable(name, stream):
             yield f"-- {quoted(name)}: the rows of the stream {stream}"
-        case LocalView(name, text):
-            yield f"CREATE TEMP VIEW {quoted(name)} AS"
-            yield f"{text};"
+        case LocalView():
+            yield f"{step.statement};"
         case KernelRun(name, program, source=source, order=order, keys=keys):
             _, function = RUNNERS[type(program)]
             together = f", those of equal {', '.join(keys)} together" if keys else ""
