@@ -81,15 +81,15 @@ def local_program(
     used = tuple(call for name, call in writer.calls.items() if name in called or name in (calls or {}))
     result = relations.lets[-1].name
     scans = frozenset(calls or {}) - called
-    steps = _with_tables(writer.steps)
+    steps = with_tables(writer.steps)
     return LocalProgram(steps, writer.types, used, result, writer.observed, scans)
 
 
-MOST_READ = 200
+MOST_READ = 50
 """Views that a query reads, each as often as it is named."""
 
 
-def _with_tables(steps: Sequence[LocalStep]) -> tuple[LocalStep, ...]:
+def with_tables(steps: Sequence[LocalStep]) -> tuple[LocalStep, ...]:
     """The steps, in which a view of very many is a table. DuckDB puts the text of a view in the place of each
     of its names: where each of thirty views names the one before twice, that makes a billion."""
     read: dict[str, int] = {}
