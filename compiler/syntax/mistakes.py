@@ -205,10 +205,23 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     if token.type == NeelParser.IDENTIFIER:
         yield instead("AS might be missing before it", NeelParser.AS, token.type)
     yield from _words(tokens, at)
+    yield from _unrelated(tokens, at)
     yield instead("a comma might be missing before it", NeelParser.COMMA, token.type)
     opened = unclosed(before)
     if opened > 0 and is_word(token.type):
         yield instead(not_closed(opened), *[NeelParser.RPAREN] * opened, token.type)
+
+
+def _unrelated(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """`PATTERN A B` of a temporal pattern: two symbols without a relation."""
+    last = tokens[max(at - 2, 0) : at]
+    named = [one.type for one in last] == [NeelParser.IDENTIFIER] * 2
+    if named and any(one.type == NeelParser.MATCH_RECOGNIZE_TEMPORAL for one in tokens[:at]):
+        first, second = last
+        changed = [*tokens[: at - 1], _like(second, NeelParser.COMMA), *tokens[at - 1 :]]
+        one, other = first.text, second.text
+        hint = f"for example {one} BEFORE {other}, or {one}, {other} if both happen at any time"
+        yield Repair(changed, hint, second, f"`{one} {other}` does not say how the two relate")
 
 
 def _is_operator(tokens: Sequence[Any], at: int) -> bool:
