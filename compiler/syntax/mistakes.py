@@ -183,6 +183,13 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     def instead(hint: Hint | str, *kinds: int) -> Repair:
         return Repair([*before, *(_like(token, kind) for kind in kinds), *tokens[at + 1 :]], hint)
 
+    kinds = {one.type for one in before}
+    if NeelParser.MATCH_RECOGNIZE_TEMPORAL in kinds and NeelParser.DEFINE not in kinds:
+        match token.type:
+            case NeelParser.AND:
+                yield instead("a comma joins relations that all hold: AABB, BBCC", NeelParser.COMMA)
+            case NeelParser.OR:
+                yield instead("a semicolon separates alternatives: (AABB; ABAB)", NeelParser.SEMI)
     if is_word(token.type) and not _is_operator(tokens, at):
         name = f"`{token.text}` is a word of the language; as a name it needs backticks"
         yield instead(name, NeelParser.IDENTIFIER)
