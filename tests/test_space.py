@@ -3,6 +3,7 @@ Earth; and shapely is loaded by queries that have geometries only."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from repository import ROOT
 
+from neelc.cli import main
 from neelc.engines.spark.grids import MEETING
 from neelc.runtime.space_columns import column_of_space, geometry_column
 from neelc.runtime.values.functions import geodesic
@@ -227,6 +230,7 @@ PLAIN = "events s\nts  kind\n1  A\n2  B\n\nquery\nPATTERN SEQ(A a, B b) RETURN b
 RUN = """
 import sys
 {before}
+from neelc.cli import main
 from neelc.tools import cases
 from neelc.tools.cases.local import run_locally
 case = cases.load(sys.argv[1])
@@ -303,3 +307,19 @@ def test_correlators_agree_on_random_geometries(tmp_path: Path, seed: int) -> No
         for outcome in (run_locally(case), cases.run_as_stream(case)):
             assert outcome.passed, f"{path.read_text()}\n{outcome.diff}"
     assert found > 1
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_both_queries_of_the_example_find_the_same_storm(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = []
+    for name in ("storms.neel", "temporal.neel"):
+        path = ROOT / "docs" / "examples" / "storms" / name
+        assert main(["run", "--engine", engine, "--format", "json", str(path)]) == 0
+        (line,) = capsys.readouterr().out.splitlines()
+        rows.append(json.loads(line))
+    by_rows, by_intervals = rows
+    assert by_intervals["storm_id"] == by_rows["id"] == 1
+    for name in ("berlin", "dresden", "storm_polygon"):
+        assert by_intervals[name] == by_rows[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal as Number
 from typing import TypeVar
@@ -27,7 +27,7 @@ from neelc.ir.expressions import (
 from neelc.ir.names import RESERVED, bare
 from neelc.ir.node import Node, map_children, walk
 from neelc.ir.patterns import Window
-from neelc.ir.row_patterns import MatchRecognize
+from neelc.ir.row_patterns import MatchRecognize, MatchSequential, MatchTemporal
 from neelc.ir.script import HostSelect, Script, Statement
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.space import over_rows, spelled_out
@@ -243,6 +243,9 @@ def with_aggregates(
     declared = functions or {}
 
     def change(node: Node) -> Node:
+        if isinstance(node, MatchSequential | MatchTemporal):
+            measures = tuple(_over_rows(one, {*declared, *known}) for one in node.measures)
+            node = replace(node, measures=measures)
         node = map_children(node, change)
         if not isinstance(node, Call):
             return node
@@ -261,13 +264,18 @@ def with_aggregates(
 
 def with_short_names(clause: MatchRecognize) -> MatchRecognize:
     """A MATCH_RECOGNIZE with functions of geometries by their own names, and aggregates of them."""
+    return _over_rows(clause, set())
+
+
+def _over_rows(clause: T, others: Collection[str]) -> T:
+    """The same, but for calls of the functions that `others` names in small letters."""
 
     def change(node: Node) -> Node:
         node = map_children(node, change)
-        return over_rows(node) if isinstance(node, Call) else node
+        return over_rows(node) if isinstance(node, Call) and node.name.lower() not in others else node
 
     found = change(clause)
-    assert isinstance(found, MatchRecognize)
+    assert isinstance(found, type(clause))
     return found
 
 

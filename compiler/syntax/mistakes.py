@@ -183,6 +183,13 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     def instead(hint: Hint | str, *kinds: int) -> Repair:
         return Repair([*before, *(_like(token, kind) for kind in kinds), *tokens[at + 1 :]], hint)
 
+    kinds = {one.type for one in before}
+    if NeelParser.MATCH_RECOGNIZE_TEMPORAL in kinds and NeelParser.DEFINE not in kinds:
+        match token.type:
+            case NeelParser.AND:
+                yield instead("a comma joins relations that all hold: AABB, BBCC", NeelParser.COMMA)
+            case NeelParser.OR:
+                yield instead("a semicolon separates alternatives: (AABB; ABAB)", NeelParser.SEMI)
     if is_word(token.type) and not _is_operator(tokens, at):
         name = f"`{token.text}` is a word of the language; as a name it needs backticks"
         yield instead(name, NeelParser.IDENTIFIER)
@@ -205,10 +212,23 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
     if token.type == NeelParser.IDENTIFIER:
         yield instead("AS might be missing before it", NeelParser.AS, token.type)
     yield from _words(tokens, at)
+    yield from _unrelated(tokens, at)
     yield instead("a comma might be missing before it", NeelParser.COMMA, token.type)
     opened = unclosed(before)
     if opened > 0 and is_word(token.type):
         yield instead(not_closed(opened), *[NeelParser.RPAREN] * opened, token.type)
+
+
+def _unrelated(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
+    """`PATTERN A B` of a temporal pattern: two symbols without a relation."""
+    last = tokens[max(at - 2, 0) : at]
+    named = [one.type for one in last] == [NeelParser.IDENTIFIER] * 2
+    if named and any(one.type == NeelParser.MATCH_RECOGNIZE_TEMPORAL for one in tokens[:at]):
+        first, second = last
+        changed = [*tokens[: at - 1], _like(second, NeelParser.COMMA), *tokens[at - 1 :]]
+        one, other = first.text, second.text
+        hint = f"for example {one} BEFORE {other}, or {one}, {other} if both happen at any time"
+        yield Repair(changed, hint, second, f"`{one} {other}` does not say how the two relate")
 
 
 def _is_operator(tokens: Sequence[Any], at: int) -> bool:

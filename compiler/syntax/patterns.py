@@ -453,6 +453,14 @@ def _relation(context: Any, symbols: tuple[str, ...]) -> t.TemporalRelation | t.
         steps.extend([letter] for letter in letters)
     span = span_of(context)
     relation = t.TemporalRelation(tuple(t.Instants(tuple(s), span=span) for s in steps), span=span)
+    named = list(dict.fromkeys(_symbols(relation)))
+    if len(named) > 2:
+        fail(
+            "NEEL1006",
+            f"`{context.getText()}` names {len(named)} symbols, and a relation is between two",
+            context,
+            f"one relation for each two of them: {', '.join(a + a + b + b for a, b in pairwise(named))}",
+        )
     if sorted(Counter(_symbols(relation)).values()) != [2, 2]:
         fail(
             "NEEL1006",

@@ -279,7 +279,9 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
     value, kind = typed(names.bound(item.expression), findings.report)
     for node in walk(value):
         if isinstance(node, e.AtRow | e.OverRows) and not node.variables:
-            message = f"`{item.expression}` does not say of which symbol"
+            place = item.expression.span
+            text = findings.source.text[place.start : place.end] if place else str(item.expression)
+            message = f"`{text}` does not say of which symbol"
             hint = "for example START(A).x, END(A).x, max(A.x)"
             findings.report("NEEL3215", message, findings.at(item.expression, item), hint)
             break

@@ -356,6 +356,11 @@ class RowNames:
         conditions = () if condition is None else (condition,)
         if name == "count" and len(node.arguments) <= 1 and all(map(_is_star, node.arguments)):
             return self._number_of_rows(node, final, conditions)
+        if name not in AGGREGATE_SIGNATURES and name not in ROW_AGGREGATE_SIGNATURES:
+            message = f"`{node.name}` has no value over the rows of a match"
+            hint = "aggregates that are registered stand in SELECT, and over lists of PATTERN: f(b[].x)"
+            self.findings.report("NEEL3206", message, node.span, hint)
+            return unknown(node)
         if node.distinct and (
             name in ROW_AGGREGATE_SIGNATURES or len(AGGREGATE_SIGNATURES[name].required) > 1
         ):
