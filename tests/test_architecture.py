@@ -28,6 +28,7 @@ CONSTANTS = ("neelc.runtime.reference.evaluate", "neelc.runtime.reference.model"
 # What a value is, and how it is written, is the same for the compiler and for workers; NumPy is not loaded.
 VALUES = (
     "neelc.runtime.late_dataclass",
+    "neelc.runtime.late_module",
     "neelc.runtime.values.datetime_patterns",
     "neelc.runtime.values.functions",
     "neelc.runtime.values.order",

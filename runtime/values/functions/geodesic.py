@@ -7,12 +7,18 @@ off by 0.5 % at most.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from neelc.runtime.late_module import LateModule
 
-Array = NDArray[Any]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+else:
+    np = LateModule("numpy")
+    Array = Any
 
 EQUATOR = 6_378_137.0
 """The radius of the Earth at the equator, in metres."""

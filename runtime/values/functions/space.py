@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.late_module import LateModule
 from neelc.runtime.values.functions import geodesic
 
-Array = NDArray[Any]
-Truths = NDArray[np.bool_]
-Column = tuple[Array, Truths | None]
-"""Values, and where they are not NULL; None: everywhere."""
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+    Truths = NDArray[np.bool_]
+    Column = tuple[Array, Truths | None]
+    """Values, and where they are not NULL; None: everywhere."""
+else:
+    np = LateModule("numpy")
+    Array = Truths = Column = Any
 
 PREFIX = "neelc_"
 """What engines call a function of this table by: they may have another one of its own name."""
@@ -235,7 +240,7 @@ def _bounds(one: Array, distance: Array | None = None, *metric: Array) -> Array:
     return found
 
 
-OUTWARD = np.array([-1.0, -1.0, 1.0, 1.0])
+OUTWARD = (-1.0, -1.0, 1.0, 1.0)
 
 
 def _same(one: Array) -> Array:
@@ -330,7 +335,7 @@ SPATIAL: dict[str, SpatialFunction] = {
 """The scalar functions of geometries. NULL of NULL, and of what has no value: the distance to an empty
 geometry, the x of a line."""
 
-KINDS: dict[str, Any] = {"boolean": np.bool_, "double": np.float64}
+KINDS = {"boolean": "bool", "double": "float64"}
 
 
 def computed(name: str, columns: Sequence[Column]) -> Column:

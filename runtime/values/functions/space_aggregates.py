@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from neelc.runtime.late_module import LateModule
 from neelc.runtime.values.functions.space import line_through, points_of, texts, union_of
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LateModule("numpy")
 
 Values = Sequence[object]
 
