@@ -267,7 +267,7 @@ WRONG: dict[str, tuple[str, Change]] = {
     "no start": ("NULL_TIME", lambda rows: _with(rows, "start", pa.array([1, None], pa.int64()))),
     "start of another type": ("COLUMN", lambda rows: _with(rows, "start", pa.array([1.5, 2.5]))),
     "no such column": ("COLUMN", lambda rows: rows.drop_columns(["number"])),
-    "condition on another type": ("COLUMN", lambda rows: _with(rows, "number", pa.array(["x", "y"]))),
+    "condition on another type": ("COLUMN", lambda rows: _with(rows, "number", pa.array([b"x", b"y"]))),
     "comparison of other types": ("COLUMN", lambda rows: _with(rows, "other", pa.array([1.5, 2.5]))),
     "roles of another type": ("INTERNAL", lambda rows: _with(rows, "roles", pa.array([1.5, 2.5]))),
 }

@@ -792,10 +792,18 @@ def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern
             return list(_symbols_of(context.name(), symbols))
 
 
+LONGEST_OF_LETTERS = 2
+"""Symbols that are written in one word, where none of them is defined: a longer word is a mistake."""
+
+
 def _symbols_of(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowVariable]:
     name = context.getText()
     names = [name] if symbols is None else packed_symbols(name, symbols) or [name]
-    if symbols and len(names) > 1 and not {variable(one) for one in names} & set(map(variable, symbols)):
+    if (
+        symbols
+        and len(names) > LONGEST_OF_LETTERS
+        and not {variable(one) for one in names} & set(map(variable, symbols))
+    ):
         message = f"`{name}` is no symbol: DEFINE has neither it nor one of its letters"
         fail("NEEL3031", message, context, did_you_mean(name, symbols, "symbols"))
     return [r.RowVariable(n, span=span_of(context)) for n in names]

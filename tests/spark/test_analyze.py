@@ -240,6 +240,9 @@ def test_rules_with_what_they_share_and_without(neelc: Here) -> None:
     expected = SHARED
     for words, other in local.items() if neelc.engine == "local" else ():
         expected = expected.replace(words, other)
+    if neelc.engine == "local":
+        kernels = "Engine local: 1 file, 74 bytes. Kernels run in one process.\n\n"
+        expected = expected.replace("measured:", f"{kernels}measured:")
     assert re.sub(end, "N s, ...\n", shown) == expected
     assert "rules/bad.neel:1:26" in done.err and "1 of 5 rules is left out: bad" in done.err
 

@@ -108,9 +108,14 @@ def _check(part: p.Pattern, is_preceded: bool, default: p.FollowWord | None, fin
             for gap in part.gaps:
                 _check_gap(gap, part, is_preceded, findings)
         case _:
-            default = None if isinstance(part, p.Not | p.And | p.AndNeg) else default
+            default = None if _is_apart(part) else default
             for inner in inner_parts(part):
                 _check(inner, is_preceded, default, findings)
+
+
+def _is_apart(part: p.Pattern) -> bool:
+    """Whether the query's own word is not one for the parts inside."""
+    return isinstance(part, p.Not | p.Joint) and not isinstance(part, p.Seq)
 
 
 def _check_beginning(part: p.Pattern, word: p.FollowWord, findings: Findings) -> None:

@@ -22,6 +22,7 @@ from neelc.ir.node import walk
 from neelc.ir.script import CreateStream, FromAgent, HostClause, HostSelect, Script
 from neelc.rows.bind.host_text import STAND_IN, stand_in_text, tokens_of
 from neelc.runtime.late_dataclass import dataclass
+from neelc.runtime.values.functions.space import SPATIAL
 from neelc.scalar.signatures import AGGREGATE_SIGNATURES, SCALAR_SIGNATURES
 from neelc.scalar.spark.trees import read_statement, same_name
 from neelc.source import Source, Span
@@ -90,8 +91,10 @@ MAKE_ROWS = frozenset(("array_repeat", "sequence"))
 ALLOWED = (
     frozenset({*SCALAR_SIGNATURES, *AGGREGATE_SIGNATURES, *(one for text in _MORE for one in text.split())})
     - MAKE_ROWS
+    - {*SPATIAL}
 )
-"""The functions that may be called, in small letters: neelc's own, and these of Spark's."""
+"""The functions that may be called, in small letters: neelc's own, and these of Spark's. Those of
+geometries are neelc's alone, and for PATTERN and SELECT."""
 
 BEFORE_PARENTHESIS = frozenset(
     """ALL AND ANY AS BETWEEN BY CASE CHAR CHARACTER CUBE DEC DECIMAL DISTINCT DIV ELSE EXCEPT EXISTS

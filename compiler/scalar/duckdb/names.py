@@ -182,6 +182,11 @@ class _Namer:
                 return f"between({', '.join(self.names([node.this, low, high]))})"
             case exp.Like() | exp.ILike() | exp.RegexpLike() | exp.Escape():
                 return self._like(node)
+        return self._name_of_call(node)
+
+    def _name_of_call(self, node: Node) -> str:
+        """What Spark writes for what is no operator and no value."""
+        match node:
             case exp.Case():
                 return self._case(node)
             case exp.If():
@@ -209,6 +214,11 @@ class _Namer:
                 return self._within(node)
             case exp.Window():
                 return self._window(node)
+        return self._name_of_query(node)
+
+    def _name_of_query(self, node: Node) -> str:
+        """What Spark writes for queries inside, and for what stands by itself."""
+        match node:
             case exp.Exists():
                 return "exists()"
             case exp.Subquery() | exp.Select() | exp.SetOperation():
