@@ -100,12 +100,12 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("seed", range(5))
 def is_spatial(expression: e.Expr) -> bool:
     """Whether it calls a function that Spark knows only when a query brings it."""
     return any(isinstance(node, e.Call) and node.name in SPATIAL for node in walk(expression))
 
 
+@pytest.mark.parametrize("seed", range(5))
 def test_random_expressions_have_the_values_of_the_reference(events: Any, seed: int) -> None:
     drawn = (one for one in typed_expressions(seed, CHUNK) if not is_spatial(one))
     expressions = [one for one in drawn if str(one) not in KNOWN]
