@@ -31,6 +31,17 @@ def test_a_report_beside_the_rows(neelc: Here, engine: str) -> None:
 
 
 @ENGINES
+def test_a_file_that_is_read_twice(neelc: Here, engine: str) -> None:
+    """Once for the matches, and once for the picture: lines of JSON have a function for odd values."""
+    neelc.write("e.jsonl", '{"ts": 1, "kind": "A"}\n{"ts": 2, "kind": "B"}\n')
+    neelc.write("json.neel", "PATTERN SEQ(A a, B b) WITHIN 9 SECONDS RETURN a.ts AS a, b.ts AS b;")
+    stream = "E=e.jsonl,timestamp=ts,type=kind,unit=s"
+    done = reported(neelc, engine, "--stream", stream, script="json.neel")
+    assert done.status == 0, done.err
+    assert done.out == "a  b\n1  2\n"
+
+
+@ENGINES
 def test_several_queries_and_a_key(neelc: Here, engine: str) -> None:
     both = ("--query", "up", "--report-key", "sym")
     assert reported(neelc, engine, *both).status == 0

@@ -106,9 +106,16 @@ class DataScan:
         for name, data in self.objects.items():
             connection.register(name, data)
         for one in self.functions:
-            connection.create_function(
-                one.name, one.function, [one.operand], one.type, type="arrow", null_handling="special"
-            )
+            # Connections to one database have functions in common, and no two scans have one of one name.
+            if not _knows(connection, one.name):
+                connection.create_function(
+                    one.name, one.function, [one.operand], one.type, type="arrow", null_handling="special"
+                )
+
+
+def _knows(connection: Any, function: str) -> bool:
+    found = connection.execute("SELECT count(*) FROM duckdb_functions() WHERE function_name = ?", [function])
+    return bool(found.fetchall()[0][0])
 
 
 def is_worth_splitting(tables: Iterable[LocalTable]) -> bool:
