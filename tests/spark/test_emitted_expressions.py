@@ -97,7 +97,6 @@ def test_what_is_written_has_the_values_of_the_reference(events: Any, start: int
 # Where the reference has not Spark's value, and what is written has.
 KNOWN = {
     "hour(a.h || DATE '2019-12-31')": "Python has no year 22019",
-    "+(xxhash64(a.ds) DIV bround(a.i, 2147483647))": "Spark fails for so many places",
 }
 
 

@@ -480,11 +480,17 @@ def _towards(name: str, arguments: Arguments, type: DataType) -> Sql:
     return when((junction(exp.Or, [fits, not_a_number]), call(name, operand.sql)))
 
 
+MOST_PLACES = 38
+"""For more places, Spark fails to round even a whole number, which stays what it is."""
+
+
 def _rounded(name: str, arguments: Arguments, type: DataType) -> Sql:
     operand = arguments[0]
     places = arguments[1].value if len(arguments) > 1 else 0
     if places is None:
         return constant(None, type)  # it is written as a number, but not one that INT can hold
+    if operand.is_integer and isinstance(places, int) and places > MOST_PLACES:
+        return operand.sql
     if not operand.is_integer or (isinstance(places, int) and places >= 0):
         return plain(name, arguments, type)
     exact = cast(operand.sql, spark_type(operand.as_decimal))
