@@ -1,6 +1,7 @@
 """The pictures of the documentation: `python draw.py` writes them beside itself.
 
-What matches is asked of the reference interpreter, not written down here.
+The reference interpreter says what matches, and the page of benchmarks has the seconds: neither is repeated
+here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -219,7 +221,63 @@ def clock(text: str) -> float:
     return 150 + (datetime.fromisoformat(text) - EIGHT).total_seconds() / 60 * 10.5
 
 
-PICTURES: tuple[Callable[[], str], ...] = (hospital, strategies, scopes, pushdown)
+PAGE = HERE.parent / "explanation" / "benchmarks.md"
+ENGINES = {
+    "local engine": ("one", "neelc, local engine"),
+    "Spark": ("match", "neelc on Spark"),
+    "stream": ("four", "neelc on a stream"),
+    "Flink SQL": ("two", "Flink SQL"),
+    "SQL on Spark": ("gone", "hand-written SQL on Spark"),
+    "SQL on DuckDB": ("three", "hand-written SQL on DuckDB"),
+}
+
+
+def benchmarks() -> str:
+    """The table of the benchmarks' page: the seconds of each engine on a logarithmic axis."""
+    _, head, table = PAGE.read_text().partition("| workload |")
+    columns, _, *rows = (line.split("|") for line in (head + table).partition("\n\n")[0].splitlines())
+    names = [column.strip() for column in columns]
+    parts = [words(24, 34, "Seconds, on a logarithmic axis", "head")]
+    parts += [words(836, 34, "4x: four times as long as neelc; missed: less than the goal", "soft", "end")]
+    for number, (colour, about) in enumerate(ENGINES.values()):
+        x, y = 34 + 270 * (number % 3), 62 + 22 * (number // 3)
+        parts += [dot(x, y, colour), words(x + 12, y + 4.5, about, "soft")]
+    top, y = 106.0, 124.0
+    lines: list[str] = []
+    for row in rows:
+        cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
+        taken = {engine: cells[engine] for engine in ENGINES if cells[engine]}
+        places = [decade(seconds(text)) for text in taken.values()]
+        lines.append(words(24, y + 4.5, cells["workload"].replace("`", ""), "soft"))
+        lines.append(axis(min(places), max(places), y))
+        lines += [dot(x, y, ENGINES[engine][0]) for engine, x in zip(taken, places, strict=True)]
+        slowest = sorted(taken.values(), key=lambda text: ("(" in text, seconds(text)))[-1]
+        ratio = slowest.partition("(")[2].rstrip(")")
+        lines.append(words(max(places) + 11, y + 4.5, ratio, "soft"))
+        y += 26
+    for power, text in enumerate(("0.1 s", "1 s", "10 s", "100 s"), -1):
+        x = decade(10.0**power)
+        parts += [
+            f'<line class="axis" x1="{x:g}" x2="{x:g}" y1="{top:g}" y2="{y - 8:g}" opacity=".5"/>',
+            words(x, y + 10, text, "soft", "middle"),
+        ]
+    return picture([*parts, *lines], int(y) + 26, "Seconds of each engine for each workload, as in the table")
+
+
+def seconds(text: str) -> float:
+    """Of a cell of the table: 0.35 s (2.1x)."""
+    return float(text.lstrip("> ").partition(" ")[0])
+
+
+def decade(taken: float) -> float:
+    return 450 + 116 * math.log10(taken)
+
+
+def dot(x: float, y: float, colour: str) -> str:
+    return f'<circle cx="{x:g}" cy="{y:g}" r="5.5" fill="var(--{colour})"/>'
+
+
+PICTURES: tuple[Callable[[], str], ...] = (hospital, strategies, scopes, pushdown, benchmarks)
 
 
 def main() -> None:

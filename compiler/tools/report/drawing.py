@@ -15,7 +15,7 @@ from neelc.ir.bound_rows import HostQuery
 from neelc.ir.names import bare, find
 from neelc.ir.node import walk
 from neelc.ir.patterns import Event as EventPart
-from neelc.ir.patterns import all_parts
+from neelc.ir.patterns import all_parts, inner_parts
 from neelc.ir.program import EventType, Match, NamedQuery, Program
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
@@ -24,7 +24,7 @@ from neelc.rows.bind.simple import understood
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference import LimitReached, ReferenceEvent, Tables, events_read, rows_read_by, run
 from neelc.runtime.reference.evaluate import evaluate
-from neelc.runtime.reference.events import members
+from neelc.runtime.reference.events import members, ranked
 from neelc.runtime.reference.model import attribute, bound_events, nanoseconds
 from neelc.runtime.reference.question import question
 from neelc.runtime.reference.results import context, numbered
@@ -32,6 +32,7 @@ from neelc.runtime.reference.rows import rows_read
 from neelc.runtime.reference.worlds import find_matches, restored
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
+from neelc.tools.report.misses import with_misses
 from neelc.tools.report.picture import (
     MOST_EVENTS,
     MOST_MATCHES,
@@ -39,6 +40,7 @@ from neelc.tools.report.picture import (
     Keys,
     Lane,
     Panel,
+    PatternVariable,
     Picture,
     ShownEvents,
     StartNote,
@@ -53,7 +55,9 @@ from neelc.tools.report.picture import (
     shades,
     shown_events,
 )
+from neelc.tools.report.places import mapped
 from neelc.tools.report.rows import DrawnClause, clause_picture, drawn_clause
+from neelc.tools.report.situations import situations_picture, temporal_matcher
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,21 @@ def panel(title: str, query: Match, found: Sequence[DrawnMatch], total: int, sho
     drawn = frozenset(shown.events)
     whole = (one for one in found if all(event in drawn for event in bound_events(one.binding)))
     kept = tuple(islice(whole, MOST_MATCHES))
-    reference = question(query, shown.events)
-    ranked = {event: event for event in reference.events}
-    scopes = tuple(shades(reference, restored(one.binding, ranked)) for one in kept)
+    if not any(isinstance(part, p.Not) for part in all_parts(query.pattern)):
+        return Panel(title, own_columns(query), kept, total)
+    reference = question(query, _looked_at(query, kept, shown))
+    known = {event: event for event in reference.events}
+    scopes = tuple(shades(reference, restored(one.binding, known)) for one in kept)
     return Panel(title, own_columns(query), kept, total, scopes)
+
+
+def _looked_at(query: Match, found: Sequence[DrawnMatch], shown: ShownEvents) -> Sequence[ReferenceEvent]:
+    """The events that the scopes of negations depend on: those of the matches, unless events are counted."""
+    windows = (query.within, *(part.within for part in all_parts(query.pattern)))
+    if any(window is not None and window.unit == "EVENT" for window in windows):
+        return shown.events
+    bound = {event for one in found for event in bound_events(one.binding)}
+    return [event for event in ranked(shown.events) if event in bound]
 
 
 ONLY_COMPLETE = "WITH PARTIAL MATCHES: only complete matches are drawn."
@@ -143,6 +158,7 @@ def picture(
         tuple(panels),
         tuple(remark(note, unit) for note in notes),
         (ONLY_COMPLETE,) if subject.is_partial else (),
+        variables=pattern_variables(query) if isinstance(query, Match) else (),
     )
 
 
@@ -154,6 +170,34 @@ def _types(query: Match | Algebra) -> tuple[str, ...]:
     named = (part.type for part in all_parts(query.pattern) if isinstance(part, EventPart))
     found = (bare(member.value or member.stream) for type in named for member in members[type])
     return tuple(dict.fromkeys(name.casefold() for name in found))
+
+
+def pattern_variables(query: Match) -> tuple[PatternVariable, ...]:
+    """The variables of a pattern in order, those of negations too.
+
+    >>> from pattern_examples import query
+    >>> [one.name for one in pattern_variables(query("SEQ(A a, !B b, SEQ(A c, C+ d[])+ k[]) WITHIN 5"))]
+    ['a', 'b', 'k[].c', 'k[].d[]']
+    """
+    members = {type.name: type.members for type in query.types}
+    found: dict[str, tuple[str, ...]] = {}
+    for name, type in _variables(query.pattern):
+        types = (bare(member.value or member.stream).casefold() for member in members[type])
+        found[name] = tuple(dict.fromkeys((*found.get(name, ()), *types)))
+    return tuple(PatternVariable(name, types) for name, types in found.items())
+
+
+def _variables(part: p.Pattern, before: str = "") -> Iterator[tuple[str, str]]:
+    match part:
+        case EventPart(type, variable):
+            yield f"{before}{bare(variable or type)}", type
+        case p.Repeat(EventPart(type), variable=variable):
+            yield f"{before}{bare(variable or type)}[]", type
+        case p.Repeat(inner, variable=variable):
+            yield from _variables(inner, f"{before}{bare(variable or '')}[].")
+        case _:
+            for inner in inner_parts(part):
+                yield from _variables(inner, before)
 
 
 # One query under each of the selection strategies.
@@ -214,12 +258,29 @@ def reference_picture(
     most: int = MOST_EVENTS,
 ) -> Picture:
     """The query at a place of the script, with all its matches, found anew."""
+    found = _reference_picture(subject, program, place, tables, compare, notes, most)
+    found = with_misses(found, subject.query, bool(subject.lane_columns))
+    return mapped(found, subject.query, tables)
+
+
+def _reference_picture(
+    subject: DrawnQuery,
+    program: Program,
+    place: int,
+    tables: Tables,
+    compare: bool,
+    notes: Iterable[StartNote],
+    most: int,
+) -> Picture:
     if isinstance(subject.query, HostQuery):
         clause = subject.clause
         rows = rows_read(clause.query, rows_read_by(program, place, tables))
         return clause_picture(clause, rows, subject.titles, most, tuple(notes))
     events = events_read(program, place, tables)
     if isinstance(subject.query, Algebra):
+        matcher = temporal_matcher(subject.query)
+        if matcher is not None and not subject.lane_columns:
+            return situations_picture(matcher, program, place, tables, subject.titles, most, tuple(notes))
         shown = shown_events(events, subject.keys, {}, most)
         return picture(subject, shown, [_rows(subject.query, program, place, tables)], notes)
     variants = ways(subject.query, compare)

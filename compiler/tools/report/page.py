@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from neelc.explain.html import document, escape, page_header, tag
+from neelc.explain.html import document, escape, page_header, query_title, tag
 from neelc.runtime.reference.model import bound_events
 from neelc.runtime.values.times import in_zone
-from neelc.tools.report.picture import Panel, Picture, hashable
-from neelc.tools.report.record import counted, lane_text, record, text_of, time_text
+from neelc.tools.report.map import map_section
+from neelc.tools.report.picture import Panel, PatternVariable, Picture, hashable
+from neelc.tools.report.record import counted, lane_text, packed, record, text_of, time_text
 
 # The filters and buttons of a picture.
 
@@ -29,7 +30,7 @@ def tools(picture: Picture) -> str:
     }
     return tag(
         "section",
-        tag("div", *_chips(picture), role="group", aria_label="types of events"),
+        "" if picture.lanes else tag("div", *_chips(picture), role="group", aria_label="types of events"),
         tag("div", *_filters(picture)),
         tag("div", *(_button(name, text, names[name]) for name, text in buttons.items())),
         _walk(picture),
@@ -63,7 +64,10 @@ def _filters(picture: Picture) -> list[str]:
         if words
         else ""
     )
-    key = ", ".join(next(iter(picture.keys.values())))
+    columns = next(iter(picture.keys.values()))
+    key = ", ".join(columns[:-1] if picture.symbols else columns)
+    if not key:
+        return [search]
     every = tag("option", f"every {escape(key)}", value="")
     only = tag("select", every, data_key="", aria_label=f"only one {key}")
     return [search, only, box, _orders(key, *words) if words else ""]
@@ -77,18 +81,20 @@ def _orders(key: str, one: str, many: str) -> str:
 
 
 def _chips(picture: Picture) -> list[str]:
-    """A button for each type, in the order in which the page numbers them."""
+    """A button for each type, in the order in which the page numbers them, with the colours and the names of
+    its variables."""
     counts = Counter(text_of(event.type) for event in picture.shown.events)
-    types = list(counts)
-    ranks = {name: picture.types.index(name.casefold()) for name in types if name.casefold() in picture.types}
-    order = sorted(ranks, key=lambda name: ranks[name]) if ranks else types
-    colours = {name: place % COLOURS for place, name in enumerate(order)}
-    shown = sorted(range(len(types)), key=lambda at: ranks.get(types[at], len(types) + at))
+    types, variables = list(counts), picture.shown_variables
+    ranks: dict[str, int] = {}
+    for place, variable in enumerate(variables):
+        for name in variable.types:
+            ranks.setdefault(name, place)
+    shown = sorted(range(len(types)), key=lambda at: ranks.get(types[at].casefold(), len(variables) + at))
     return [
         tag(
             "button",
-            tag("i", class_=f"swatch c{colours.get(types[at], COLOURS)}"),
-            escape(types[at]),
+            escape(types[at]) if len(swatches) > 1 else swatches[0] + escape(types[at]),
+            *(swatches if len(swatches) > 1 else [_names(variables, types[at])]),
             tag("span", f"{counts[types[at]]:,}", class_="count"),
             type="button",
             class_="chip",
@@ -96,7 +102,25 @@ def _chips(picture: Picture) -> list[str]:
             aria_pressed="true",
         )
         for at in shown
+        for swatches in [_swatches(variables, types[at], at)]
     ]
+
+
+def _swatches(variables: Sequence[PatternVariable], type: str, at: int) -> list[str]:
+    """The colours of a type: with names where it has several."""
+    of_type = [(n, one.name) for n, one in enumerate(variables) if type.casefold() in one.types]
+    if len(of_type) < 2:
+        colour = of_type[0][0] % COLOURS if of_type else COLOURS if variables else at % COLOURS
+        return [tag("i", class_=f"swatch c{colour}")]
+    return [
+        tag("i", class_=f"swatch c{n % COLOURS}") + tag("code", escape(name.replace("[]", "")))
+        for n, name in of_type
+    ]
+
+
+def _names(variables: Sequence[PatternVariable], type: str) -> str:
+    names = [one.name for one in variables if type.casefold() in one.types and one.name]
+    return tag("code", escape(names[0].replace("[]", ""))) if names else ""
 
 
 # What a picture says of itself in words: how much there is, and what of it is drawn.
@@ -104,13 +128,15 @@ def _chips(picture: Picture) -> list[str]:
 
 def summary(picture: Picture) -> str:
     """The sentence on top: matches among events."""
-    events = counted(picture.shown.total, picture.unit)
+    events = picture.counted
     if len(picture.panels) > 1:
         totals = [panel.total for panel in picture.panels if panel.problem is None]
         if not totals:
             return f"No strategy is defined for this pattern; {events}."
         return f"The same {events} under {counted(len(totals), 'strategy', 'strategies')}: {_range(totals)}."
     (panel,) = picture.panels
+    if picture.lanes:
+        return f"{panel.counted}."
     return f"{panel.counted} among {events}." if panel.words else f"{events}."
 
 
@@ -123,6 +149,8 @@ def facts(picture: Picture) -> dict[str, str]:
     """Lanes, matches and time."""
     shown = picture.shown
     found: dict[str, str] = {}
+    if picture.lanes:
+        return _facts_of_rules(picture)
     if picture.keys:
         lanes = {hashable(picture.lane(event)) for event in shown.events}
         matched = {
@@ -132,6 +160,9 @@ def facts(picture: Picture) -> dict[str, str]:
             for event in bound_events(one.binding)
         }
         key = ", ".join(next(iter(picture.keys.values())))
+        if picture.symbols:
+            lanes, matched = ({lane[:-1] for lane in some} for some in (lanes, matched))
+            key = ", ".join(next(iter(picture.keys.values()))[:-1]) or "symbol, one partition"
         held = f", {len(matched):,} of them with matches" if matched else ""
         found["lanes"] = f"by {key}: {len(lanes):,}{held}"
     elif picture.unit == "row":
@@ -146,6 +177,17 @@ def facts(picture: Picture) -> dict[str, str]:
         )
     if picture.remarks:
         found["notes"] = counted(len(picture.remarks), "note")
+    return found
+
+
+def _facts_of_rules(picture: Picture) -> dict[str, str]:
+    (panel,) = picture.panels
+    matched = {one.values[0] for one in panel.found}
+    found = {"rules": f"{len(matched):,} with matches, {len(picture.lanes) - len(matched):,} without"}
+    times = [time for one in panel.found for time in (one.start, one.end) if time is not None]
+    if times:
+        first, last = (time_text(time, picture.clock) for time in (min(times), max(times)))
+        found[picture.axis] = f"{first} to {last}"
     return found
 
 
@@ -174,6 +216,7 @@ def _which(picture: Picture) -> str:
 
 SCRIPTS = (
     "clock",
+    "bundles",
     "model",
     "view",
     "palette",
@@ -183,6 +226,7 @@ SCRIPTS = (
     "overview",
     "details",
     "table",
+    "map",
     "wire",
 )
 
@@ -192,7 +236,7 @@ HELP = (
     "the time, <kbd>n</kbd> <kbd>p</kbd> next match and the one before, <kbd>.</kbd> <kbd>,</kbd> next event "
     "and the one before."
 )
-EMPTY = '<p class="hint">Point at an event or an arc; click to keep it here.</p>'
+EMPTY = '<p class="hint">Point at an event or a match; click to keep it here.</p>'
 
 
 def report_page(pictures: Sequence[Picture]) -> str:
@@ -200,27 +244,37 @@ def report_page(pictures: Sequence[Picture]) -> str:
     records, articles = [], []
     for place, picture in enumerate(pictures):
         with in_zone(picture.zone):
-            records.append(record(picture))
-            articles.append(_article(picture, place))
-    links = [tag("a", escape(one.name), href=f"#picture-{place}") for place, one in enumerate(pictures)]
+            records.append(packed(record(picture)))
+            articles.append(_article(picture, place, len(pictures) > 1))
+    names = [title(one, len(pictures) > 1) for one in pictures]
+    links = [tag("a", escape(name), href=f"#picture-{place}") for place, name in enumerate(names)]
     nav = tag("nav", *links, aria_label="queries") if len(links) > 1 else ""
-    title = pictures[0].file
+    first = pictures[0]
     parts = [
         ("neelc.tools.report", "timeline.css"),
         *(("neelc.tools.report", f"{name}.js") for name in SCRIPTS),
     ]
     return document(
-        f"{title}: matches", page_header(title, nav), "".join(articles), records, "pictures", parts
+        f"{names[0]}: {summary(first)}" if len(names) == 1 else f"{first.file}: matches",
+        page_header(first.file, nav),
+        "".join(articles),
+        records,
+        "pictures",
+        parts,
     )
 
 
-def _article(picture: Picture, place: int) -> str:
+def title(picture: Picture, is_one_of_many: bool = False) -> str:
+    """The name of the query."""
+    return query_title(picture.name, picture.file, is_one_of_many)
+
+
+def _article(picture: Picture, place: int, is_one_of_many: bool) -> str:
     several = len(picture.panels) > 1
     stages = [_stage(panel, several) for panel in picture.panels]
     return tag(
         "article",
-        tag("h2", escape(picture.name)),
-        _summary(picture),
+        _summary(picture, is_one_of_many),
         tag(
             "noscript",
             tag("p", "The picture is drawn by a script, and scripts are turned off.", class_="lint"),
@@ -235,6 +289,7 @@ def _article(picture: Picture, place: int) -> str:
             class_="board only-js",
         ),
         tag("p", HELP, class_="hint only-js"),
+        map_section(picture),
         _table() if picture.panels[0].words else "",
         tag("div", class_="tip", hidden="hidden"),
         tag("div", class_="marked", hidden="hidden"),
@@ -252,19 +307,18 @@ def _table() -> str:
     )
 
 
-def _summary(picture: Picture) -> str:
+def _summary(picture: Picture, is_one_of_many: bool) -> str:
+    """The title and how much there is in a line; the query can be unfolded."""
     notes = [tag("p", escape(text)) for text in limits(picture)]
+    query = tag("details", tag("summary", "Query"), tag("pre", escape(picture.text)), class_="asked")
     return tag(
         "section",
-        tag("div", tag("pre", escape(picture.text)), class_="panel") if picture.text else "",
-        tag(
-            "div",
-            tag("p", escape(summary(picture)), class_="why"),
-            tag("dl", *(tag("dt", escape(k)) + tag("dd", escape(v)) for k, v in facts(picture).items())),
-            tag("div", *notes, class_="limits") if notes else "",
-            class_="panel",
-        ),
-        class_="summary",
+        tag("h2", escape(title(picture, is_one_of_many))),
+        tag("p", escape(summary(picture)), class_="why"),
+        tag("dl", *(tag("dt", escape(k)) + tag("dd", escape(v)) for k, v in facts(picture).items())),
+        query if picture.text else "",
+        tag("div", *notes, class_="limits") if notes else "",
+        class_="head summary",
     )
 
 
@@ -273,11 +327,14 @@ def _counts(picture: Picture) -> str:
     absence = any(shades for panel in picture.panels for shades in panel.shades)
     return tag(
         "p",
-        tag("span", tag("i"), f"{picture.unit}s over {picture.axis}"),
+        "" if picture.lanes else tag("span", tag("i"), f"{picture.unit}s over {picture.axis}"),
         tag("span", tag("i", class_="of-matches"), f"{words[1]}, by their start") if words else "",
         tag("span", tag("i", class_="of-absence"), "where an absent event was looked for") if absence else "",
         tag("span", tag("i", class_="swatch why"), "a note") if picture.remarks else "",
-        tag("span", "many in one place: zoom in to see single ones", class_="coarse", hidden="hidden"),
+        tag("span", tag("i", class_="of-misses"), "how far a lane without matches came")
+        if picture.misses
+        else "",
+        tag("span", "bars count events: zoom in to see single ones", class_="coarse", hidden="hidden"),
         tag("span", class_="seen"),
         class_="counts only-js",
     )

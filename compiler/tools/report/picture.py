@@ -6,7 +6,7 @@ import datetime
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from neelc.files import CallError
 from neelc.ir import patterns as p
@@ -37,8 +37,14 @@ from neelc.runtime.reference.satisfy import PartContext, is_absent
 from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import session_zone
 
-MOST_EVENTS = 50_000
-"""How many events a picture shows; a browser draws this many smoothly."""
+MOST_EVENTS = 300_000
+"""How many events a page shows; a browser draws this many smoothly."""
+
+MOST_EVENTS_IN_NOTEBOOK = 50_000
+"""How many events a picture shows that is stored in a notebook."""
+
+MOST_EVENTS_SEARCHED = 50_000
+"""How many events a picture shows whose matches the reference finds again."""
 
 MOST_MATCHES = 20_000
 """How many matches a picture shows, for each strategy."""
@@ -63,6 +69,8 @@ class DrawnMatch:
     start: int | None = None
     end: int | None = None
     labels: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    """How events that last lie to each other, in words."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,62 @@ class ShownEvents:
     until: int | None = None
 
 
+# Where events are on a map.
+
+
+@dataclass(frozen=True)
+class MapPosition:
+    """Where an event of a key was at a time, as WKT, what is said of it, and the numbers of its matches."""
+
+    text: str
+    key: Lane
+    time: int
+    about: str
+    matches: tuple[int, ...] = ()
+    geometry: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A geometry that does not move: its text, what it is called, and what is said of it."""
+
+    text: str
+    label: str
+    about: str
+    geometry: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class PlacesOfPicture:
+    """What a map shows. `is_geodesic`: the query measures in metres, so that coordinates are degrees."""
+
+    positions: tuple[MapPosition, ...]
+    outlines: tuple[Outline, ...]
+    is_geodesic: bool = False
+
+
+@dataclass(frozen=True)
+class PatternVariable:
+    """A variable, as the labels of matches have it (`b[]` for each `b[1]`), and the types of its events."""
+
+    name: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LaneMiss:
+    """How far the furthest run of a lane without matches came: its events, how many of how many steps it
+    reached, and what stopped it: in a sentence, and in full. `is_whole`: it has all steps, but is rejected.
+    """
+
+    lane: Lane
+    events: tuple[ReferenceEvent, ...]
+    steps: str
+    text: str
+    more: str = ""
+    is_whole: bool = False
+
+
 @dataclass(frozen=True)
 class Picture:
     """All that a page shows. `keys` are the names of the lanes' columns by stream; where there are none, each
@@ -164,9 +228,49 @@ class Picture:
     axis: str = TIME_AXIS
     zone: datetime.tzinfo = field(default_factory=session_zone)
     """The time zone of the session, whose clock the page shows."""
+    symbols: tuple[str, ...] = ()
+    """What the lanes of a key are about, from top to bottom: the last value of a lane. Without them, a key
+    has one lane."""
+    scale: Mapping[ReferenceEvent, float] = field(default_factory=dict)
+    """How high in its lane an event stands, from 0 to 1, where that shows a value."""
+    positions: tuple[MapPosition, ...] = ()
+    """Positions that are those of no event that is drawn."""
+    places: PlacesOfPicture | None = None
+    variables: tuple[PatternVariable, ...] = ()
+    """The variables of the pattern, which have the colours in this order; without them, types have."""
+    misses: tuple[LaneMiss, ...] = ()
+    """How far lanes without matches came."""
+    lanes: tuple[Lane, ...] = ()
+    """Lanes that are there even without anything in them: those of rules."""
+
+    @property
+    def shown_variables(self) -> tuple[PatternVariable, ...]:
+        """What has a colour, in order."""
+        return self.variables or tuple(PatternVariable("", (name,)) for name in self.types)
+
+    @property
+    def counted(self) -> str:
+        """How much there is of what has matches."""
+        if not self.symbols:
+            return f"{self.shown.total:,} {self.unit}{'' if self.shown.total == 1 else 's'}"
+        bars = sum(event.type in self.symbol_names for event in self.shown.events)
+        return f"{bars:,} {self.unit}{'' if bars == 1 else 's'}"
+
+    @property
+    def symbol_names(self) -> frozenset[str]:
+        """The lanes of situations, without those of values."""
+        return frozenset(one for one in self.symbols if one.casefold() in self.types)
 
     def lane(self, event: ReferenceEvent) -> Lane:
         return lane_of(event, self.keys)
+
+
+@dataclass(frozen=True)
+class PartOfRows:
+    """Out of how many rows, and of how many keys where that is known, those of some partitions are drawn."""
+
+    total: int
+    lanes: int | None = None
 
 
 def lane_of(event: ReferenceEvent, keys: Mapping[str, Sequence[str]]) -> Lane:

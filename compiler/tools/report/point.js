@@ -5,12 +5,23 @@ Object.assign(Stage.prototype, {
     const lane = y < AXIS ? undefined : this.view.lanes[row];
     if (lane === undefined) return null;
     if (x < this.labels) return { panel: this.panel, kind: "lane", item: lane };
-    return this.eventAt(lane, x, y) || this.noteAt(lane, row, x, y) || this.matchAt(lane, row, x, y);
+    return this.badgeAt(x, y) || this.eventAt(lane, row, x, y) || this.noteAt(lane, row, x, y) || this.matchAt(lane, row, x, y);
   },
 
-  eventAt(lane, x, y) {
-    const { model, view } = this;
+  badgeAt(x, y) {
+    const near = ([left, top]) => top !== null && Math.abs(x - left) < 12 && Math.abs(y - top) < 8;
+    const found = this.bundles.find((bundle) => bundle.items.length > 1 && near(this.crest(bundle)));
+    return found ? { panel: this.panel, kind: "bundle", item: found } : null;
+  },
+
+  eventAt(lane, row, x, y) {
+    const { model, view } = this, foot = this.foot(row);
     let best = null, nearest = 10;
+    if (this.dense.has(row)) { // at its place in the bars, whatever the height of its bar
+      if (y < foot || y > this.y(row) + 4) return null;
+      y = foot;
+      nearest = 4;
+    }
     for (const event of model.within(model.events[lane], this.time(x - 10), this.time(x + 10))) {
       if (!view.isShown(event)) continue;
       const from = this.x(model.start[event]), to = Math.max(from, this.x(model.end[event]));
@@ -28,27 +39,51 @@ Object.assign(Stage.prototype, {
   },
 
   matchAt(lane, row, x, y) {
-    const { of, model } = this, time = this.time(x);
+    const { of, model } = this;
     let best = null, nearest = 7;
-    const lanes = model.byType ? of.byLane.keys() : [lane];
-    for (const one of lanes)
-      for (const match of model.within(of.byLane[one], time, time)) {
-        if (of.end[match] < time) continue;
-        const far = of.matches[match][0].length ? this.farFromArc(match, x, y) : Math.abs(y - this.y(row) - 12 - 9 * of.level[match]);
-        if (far < nearest) [best, nearest] = [match, far];
-      }
-    return best === null ? null : { panel: this.panel, kind: "match", item: best };
+    for (const bundle of this.bundles) {
+      if ((of.lasting || !model.across) && of.lane[bundle.items[0]] !== lane) continue;
+      const far = this.farFromBundle(bundle, x, y);
+      if (far < nearest) [best, nearest] = [bundle, far];
+    }
+    if (best === null) return null;
+    return best.items.length > 1 ? { panel: this.panel, kind: "bundle", item: best } : { panel: this.panel, kind: "match", item: best.items[0] };
+  },
+
+  farFromBundle(bundle, x, y) {
+    if (this.of.lasting) {
+      const [from, to] = this.ends(bundle);
+      return x < from - 2 || x > to + 2 ? Infinity : Math.abs(y - this.barTop(bundle) - 4);
+    }
+    const [x0, x1, at] = this.ends(bundle), isOne = !this.model.across && (bundle.items.length > 1 || x1 - x0 <= SLIM);
+    return isOne ? this.farFromArcs([[x0, x0, at], [x1, x1, at]], x, y) : this.farFromArc(bundle.items[0], x, y);
   },
 
   farFromArc(match, x, y) {
     const points = this.points(match);
+    return this.model.grouped ? this.farFromLine(points, x, y) : this.farFromArcs(points, x, y);
+  },
+
+  farFromArcs(points, x, y) {
     for (let i = 1; i < points.length; i += 1) {
       const [, x0, y0] = points[i - 1], [x1, , y1] = points[i];
       if (y0 === null || y1 === null || x < x0 || x > x1 || x1 === x0) continue;
       const part = (x - x0) / (x1 - x0);
       const smooth = part * part * (3 - 2 * part);
-      const on = this.model.byType ? y0 + (y1 - y0) * smooth : y0 + (y1 - y0) * part - 4 * this.rise(x1 - x0) * part * (1 - part);
+      const on = this.model.across ? y0 + (y1 - y0) * smooth : y0 + (y1 - y0) * part - 4 * this.rise(x1 - x0, this.room()) * part * (1 - part);
       return Math.abs(y - on);
+    }
+    return Infinity;
+  },
+
+  // From the line of a match that leads from lane to lane.
+  farFromLine(points, x, y) {
+    const shown = points.filter(([, , at]) => at !== null).sort((a, b) => a[2] - b[2]);
+    for (let i = 1; i < shown.length; i += 1) {
+      const [x0, , y0] = shown[i - 1], [x1, , y1] = shown[i];
+      if (y < y0 || y > y1 || y1 === y0) continue;
+      const part = (y - y0) / (y1 - y0);
+      return Math.abs(x - x0 - (x1 - x0) * part * part * (3 - 2 * part));
     }
     return Infinity;
   },

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from neelc.catalog.inputs import quoted, render
 from neelc.ir.algebra import instant
+from neelc.ir.allen import name_of, relation
 from neelc.ir.names import bare
 from neelc.ir.program import Clock
 from neelc.ir.types import DATE, TIMESTAMP, DataType
@@ -14,7 +16,16 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.events import ENDLESS
 from neelc.runtime.reference.model import EPOCH, MICROSECOND, ReferenceEvent, bound_events, moment
 from neelc.runtime.values.times import UTC, offsets
-from neelc.tools.report.picture import TIME_AXIS, DrawnMatch, Lane, Panel, Picture, Shade, hashable
+from neelc.tools.report.picture import (
+    TIME_AXIS,
+    DrawnMatch,
+    Lane,
+    LaneMiss,
+    Panel,
+    Picture,
+    Shade,
+    hashable,
+)
 
 # Values and sentences as a reader of a picture sees them.
 
@@ -133,6 +144,9 @@ class LaneNumbers:
 
 # The matches of a panel as data of a page.
 
+MOST_NEIGHBOURS = 12
+"""How many events of a match have their relations told."""
+
 RESULTS: Lane = (object(),)
 """The lane of rows that have no key: no event is in it."""
 
@@ -157,6 +171,7 @@ def panel_record(panel: Panel, around: PanelContext) -> dict[str, Any]:
         "problem": panel.problem,
         "words": panel.words,
         "columns": [column.name for column in panel.columns],
+        "label": 1 if around.picture.lanes else None,
         "matches": matches,
         "variables": [*recording.variables.places],
         "parts": [*recording.parts.places],
@@ -182,7 +197,10 @@ class _Recording:
             [[self.parts.place(shade.part), ticks.of(shade.low), ticks.of(shade.high)] for shade in shades],
             [text_of(value, column.type) for value, column in zip(one.values, columns, strict=True)],
         ]
-        return drawn if found else [*drawn, ticks.of(one.start), ticks.of(one.end), self._lane(one)]
+        if not found:
+            return [*drawn, ticks.of(one.start), ticks.of(one.end), self._lane(one)]
+        relations = one.relations or tuple(neighbours(found))
+        return [*drawn, None, None, None, relations] if relations else drawn
 
     def _lane(self, one: DrawnMatch) -> int:
         """A row of a SELECT stands in the lane of its key, if its columns tell it."""
@@ -193,6 +211,18 @@ class _Recording:
         if not known:
             return self.around.lanes.place(RESULTS, "results")
         return self.around.lanes.place(tuple(values[name.casefold()] for name in names))
+
+
+def neighbours(found: Sequence[tuple[str, ReferenceEvent]]) -> Iterable[str]:
+    """How each event of a match lies to the one that starts next, if one of the two lasts.
+
+    >>> a, b = (ReferenceEvent("S", row, "A", row, row + 3, {}, (row, row)) for row in (1, 2))
+    >>> list(neighbours([("a", a), ("b", b)]))
+    ['a OVERLAPS b']
+    """
+    for (left, one), (right, other) in pairwise(found[:MOST_NEIGHBOURS]):
+        if one.end > one.start or other.end > other.start:
+            yield f"{left} {name_of(relation((one.start, one.end), (other.start, other.end)))} {right}"
 
 
 def bound_variables(value: object, name: str = "") -> Iterable[tuple[str, ReferenceEvent]]:
@@ -213,7 +243,7 @@ def bound_variables(value: object, name: str = "") -> Iterable[tuple[str, Refere
 
 
 def record(picture: Picture) -> dict[str, Any]:
-    """What the script of a page reads."""
+    """What a picture shows, as plain values; `packed` makes what the script of a page reads of it."""
     events = picture.shown.events
     times = [event.start for event in events]
     times += [one.start for panel in picture.panels for one in panel.found if one.start is not None]
@@ -233,8 +263,80 @@ def record(picture: Picture) -> dict[str, Any]:
         "events": _events(picture, ticks, lanes),
         "panels": [panel_record(one, around) for one in picture.panels],
         "notes": [[lanes.place(one.lane), ticks.of(one.time), one.text] for one in picture.remarks],
+        "variables": [[one.name, [*one.types]] for one in picture.shown_variables],
+        "misses": [_miss(one, around) for one in picture.misses],
         "lanes": lanes.texts,
+        **_groups(picture, lanes),
     }
+
+
+def _miss(miss: LaneMiss, around: PanelContext) -> dict[str, Any]:
+    return {
+        "lane": around.lanes.place(miss.lane),
+        "events": [around.events[event] for event in miss.events],
+        "steps": miss.steps,
+        "text": miss.text,
+        "more": miss.more,
+        "whole": miss.is_whole,
+    }
+
+
+# Large pictures: numbers as differences, values by columns, each text once.
+
+
+def packed(data: dict[str, Any]) -> dict[str, Any]:
+    """The record as the page stores it."""
+    events = data["events"]
+    starts, ends = events["start"], events["end"]
+    columns = [
+        [_column([row[place] for row in rows], times) for place in range(len(names))]
+        for (_, names), rows, times in _of_streams(data)
+    ]
+    kept = {name: events[name] for name in ("lane", "type", "stream", "types")}
+    if all(isinstance(one, int) for one in starts):
+        kept["since"] = [now - before for before, now in pairwise([0, *starts])]
+    else:
+        kept["start"] = starts
+    kept["end"] = ends and [end - start for start, end in zip(starts, ends, strict=True)]
+    return {**data, "events": {**kept, "columns": columns}}
+
+
+def _of_streams(data: dict[str, Any]) -> Iterator[tuple[Any, list[list[str]], list[str]]]:
+    """Each stream with the values of its events, and the times of these as texts."""
+    events = data["events"]
+    rows: list[list[list[str]]] = [[] for _ in data["streams"]]
+    times: list[list[str]] = [[] for _ in data["streams"]]
+    for stream, values, time in zip(events["stream"], events["values"], events["times"], strict=True):
+        rows[stream].append(values)
+        times[stream].append(time)
+    yield from zip(data["streams"], rows, times, strict=True)
+
+
+def _column(texts: list[str], times: list[str]) -> dict[str, Any] | None:
+    """A column: nothing where it has the time of each event, else its texts, each once if they occur often.
+
+    >>> _column(["a", "b", "a", "a"], []), _column(["a", "b"], []), _column(["3", "4"], ["3", "4"])
+    ({'texts': ['a', 'b'], 'at': [0, 1, 0, 0]}, {'texts': ['a', 'b']}, None)
+    """
+    if texts == times:
+        return None
+    numbers = TextNumbers()
+    places = [numbers.place(text) for text in texts]
+    if len(numbers.places) * 2 > len(texts):
+        return {"texts": texts}
+    return {"texts": [*numbers.places], "at": places}
+
+
+def _groups(picture: Picture, lanes: LaneNumbers) -> dict[str, Any]:
+    """Where a key has several lanes: which lanes stand together, what they are called, and which events show
+    values, at which height."""
+    if not picture.symbols:
+        return {}
+    groups = LaneNumbers()
+    of_lane = [groups.place(lane[:-1], None if lane[:-1] else "all") for lane in lanes.places]
+    scale = [picture.scale.get(event) for event in picture.shown.events]
+    values = [number for number, one in enumerate(picture.symbols) if one not in picture.symbol_names]
+    return {"group": of_lane, "groups": groups.texts, "scale": scale, "values": len(values)}
 
 
 def _offsets(picture: Picture, times: Sequence[int]) -> list[tuple[int, int]]:
@@ -251,11 +353,18 @@ def _lanes(picture: Picture) -> list[Lane]:
     """The lanes in the order of their values, which the page changes: those with matches come first. Types
     are in the order of the pattern."""
     lanes = {hashable(lane): lane for lane in map(picture.lane, picture.shown.events)}
+    if picture.symbols:
+        named = [one for one in picture.symbols if one in picture.symbol_names]
+        lanes |= {
+            hashable(one): one for lane in [*lanes.values()] for one in ((*lane[:-1], n) for n in named)
+        }
+        return sorted(lanes.values(), key=lambda one: (_order(one[:-1]), picture.symbols.index(str(one[-1]))))
+    lanes |= {hashable(lane): lane for lane in picture.lanes}
     ordered = sorted(lanes.values(), key=_order)
     if picture.keys:
         return ordered
-    named = {name: place for place, name in enumerate(picture.types)}
-    return sorted(ordered, key=lambda lane: named.get(text_of(lane[0]).casefold(), len(named)))
+    places = {name: place for place, name in enumerate(picture.types)}
+    return sorted(ordered, key=lambda lane: places.get(text_of(lane[0]).casefold(), len(places)))
 
 
 def _order(lane: Lane) -> list[tuple[bool, int, str]]:
@@ -276,6 +385,7 @@ def _events(picture: Picture, ticks: Ticks, lanes: LaneNumbers) -> dict[str, Any
         "type": [types.place(text_of(event.type)) for event in events],
         "stream": [streams.place(event.stream) for event in events],
         "values": [_values(event, picture) for event in events],
+        "times": [time_text(event.start, picture.clock) for event in events],
     }
     named = {name: place for place, name in enumerate(picture.types)}
     rank = [[name, named.get(name.casefold(), -1)] for name in types.places]

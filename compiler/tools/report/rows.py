@@ -30,17 +30,24 @@ from neelc.runtime.reference.recognize import (
 )
 from neelc.scalar.operators import INTEGERS
 from neelc.scalar.type_of import DATETIMES, type_of
+from neelc.tools.report.misses import row_misses
 from neelc.tools.report.picture import (
     MOST_EVENTS,
     MOST_MATCHES,
     TIME_AXIS,
     DrawnMatch,
     Keys,
+    Lane,
+    LaneMiss,
     Panel,
+    PartOfRows,
     Picture,
+    ShownEvents,
     StartNote,
     first_matches,
+    hashable,
     keys_named,
+    lane_of,
     remark,
     shown_events,
 )
@@ -196,14 +203,6 @@ def _match(
 # The picture.
 
 
-@dataclass(frozen=True)
-class PartOfRows:
-    """Out of how many rows, and of how many keys where that is known, those of some partitions are drawn."""
-
-    total: int
-    lanes: int | None = None
-
-
 def clause_picture(
     clause: DrawnClause,
     rows: Sequence[Row],
@@ -229,7 +228,20 @@ def clause_picture(
     return Picture(
         *titles, drawn.axis.clock, {clause.stream: clause.columns}, keys, tuple(types), shown, (panel,),
         tuple(remarks), tuple(_notices(clause, drawn, part, bool(notes))), "row", drawn.axis.name,
+        misses=tuple(_misses(clause, rows, shown, drawn)),
     )  # fmt: skip
+
+
+def _misses(
+    clause: DrawnClause, rows: Sequence[Row], shown: ShownEvents, drawn: DrawnRows
+) -> Iterator[LaneMiss]:
+    """How far the partitions without matches came, where each has a lane."""
+    if clause.lane_columns or not clause.keys or shown.since is not None:
+        return
+    lanes: dict[Lane, list[ReferenceEvent]] = {}
+    for event in sorted(shown.events, key=lambda one: one.row):
+        lanes.setdefault(hashable(lane_of(event, clause.keys)), []).append(event)
+    yield from row_misses(clause.recognize, rows, lanes, first_matches(drawn.found, clause.keys))
 
 
 def _notices(

@@ -16,10 +16,10 @@ class MatchTable {
     const matches = view.matches(panel), last = Math.max(0, Math.ceil(matches.length / ROWS) - 1);
     this.page = Math.min(Math.max(0, this.page), last);
     const shown = matches.slice(this.page * ROWS, (this.page + 1) * ROWS);
-    const head = ["", "start", "length", ...(model.byType ? [] : [model.data.key.join(", ")]), ...of.columns];
+    const head = ["", "start", "length", ...(model.byType ? [] : [model.data.group ? model.data.key.slice(0, -1).join(", ") || "partition" : model.data.key.join(", ")]), ...of.columns];
     const rows = shown.map((match) => {
       const lane = of.lane[match];
-      const cells = [model.clock.text(of.start[match]), model.clock.span(of.end[match] - of.start[match]), ...(model.byType ? [] : [model.lanes[lane]]), ...of.matches[match][3]];
+      const cells = [model.clock.text(of.start[match]), model.clock.span(of.end[match] - of.start[match]), ...(model.byType ? [] : [model.groups[model.group[lane]]]), ...of.matches[match][3]];
       const chosen = view.selected && view.selected.kind === "match" && view.selected.panel === panel && view.selected.item === match;
       return `<tr${chosen ? ' class="chosen"' : ""}><td><button type="button" data-match="${match}" aria-label="show match ${match + 1}">${match + 1}</button></td>${cells.map((cell) => `<td class="text">${escaped(cell)}</td>`).join("")}</tr>`;
     });

@@ -13,19 +13,39 @@ class View {
     this.selected = null;
     this.scroll = 0;
     this.filter();
+    this.open();
+  }
+
+  // The first match with what is around it, unless all of the time is little more than that: wide enough for matches
+  // of the usual length, and for some of the events of its lane.
+  open() {
+    const { model } = this, [of] = model.panels.filter(({ start }) => start.length).sort((a, b) => a.start[0] - b.start[0]);
+    if (!of || !model.start.length) return;
+    const lengths = of.start.map((from, match) => of.end[match] - from).sort((a, b) => a - b), [first] = of.start;
+    const { start } = model.events[of.lane[0]] || { start: [] }, at = above(start, first);
+    const around = start.length > at + 1 ? start[Math.min(start.length - 1, at + 18)] - first : 0;
+    const width = Math.max(lengths[lengths.length >> 1] * 6, (of.end[0] - first) * 3, around);
+    const [low, high] = model.range;
+    if (!width || width * 2.5 > high - low) return;
+    if (!model.byType) this.order = "first";
+    this.filter();
+    this.show(first - width * 0.06, first + width * 0.94);
   }
 
   // The lanes that are shown, those with matches on top, and the events that the search is about.
   filter() {
     const { model } = this;
     const search = this.search.trim().toLowerCase();
-    const has = (lane) => model.panels.some((panel) => panel.byLane[lane].items.length);
-    if (search) this.texts = this.texts || model.values.map((values) => values.join("\n").toLowerCase());
+    const matched = new Set();
+    model.panels.forEach((panel) => panel.byLane.forEach(({ items }, lane) => { if (items.length) matched.add(model.group[lane]); }));
+    this.matched = matched;
+    const has = (lane) => matched.has(model.group[lane]);
+    const holds = search && model.values.found(search);
     const named = model.lanes.map((name) => !search || name.toLowerCase().includes(search));
     // Of a lane that is found by its name, all events are found.
-    this.found = search ? Uint8Array.from(this.texts, (text, event) => named[model.lane[event]] || text.includes(search)) : null;
+    this.found = search ? Uint8Array.from(model.start, (_, event) => named[model.lane[event]] || holds(event)) : null;
     const is = (lane) =>
-      (this.onlyLane === null || lane === this.onlyLane) && (!this.onlyMatched || has(lane)) &&
+      (this.onlyLane === null || model.group[lane] === this.onlyLane) && (!this.onlyMatched || has(lane)) &&
       (named[lane] || model.events[lane].items.some((event) => this.found[event]));
     const lanes = model.lanes.map((_, lane) => lane).filter(is);
     this.lanes = model.byType ? lanes : [...this.ordered(lanes.filter(has)), ...lanes.filter((lane) => !has(lane))];
@@ -37,7 +57,8 @@ class View {
   // Lanes with matches by their names, by their first match, or by how many they have.
   ordered(lanes) {
     if (this.order === "name") return lanes;
-    const of = (lane) => this.model.panels.map((panel) => panel.byLane[lane]);
+    const { group } = this.model, alike = (lane) => group.flatMap((one, other) => (one === group[lane] ? [other] : []));
+    const of = (lane) => this.model.panels.flatMap((panel) => (this.model.across ? alike(lane) : [lane]).map((one) => panel.byLane[one]));
     const worth = lanes.map((lane) => (this.order === "first"
       ? Math.min(...of(lane).map(({ start }) => (start.length ? start[0] : Infinity)))
       : -of(lane).reduce((sum, { items }) => sum + items.length, 0)));

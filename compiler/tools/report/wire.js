@@ -11,6 +11,7 @@ class Timeline {
     this.stages = all(".scroller", article).map((scroller, panel) => new Stage(this.view, panel, palette, scroller.querySelector("canvas"), scroller));
     this.overview = new Overview(this.view, palette, article.querySelector(".overview"));
     this.table = article.querySelector(".matches") && new MatchTable(this.view, article.querySelector(".matches"));
+    this.map = article.querySelector(".places") && new PlaceMap(this.view, article.querySelector(".places"));
     this.stages.forEach((stage) => follow(stage, this.view, {
       pointed: (event) => this.pointed(event), clicked: (one) => this.clicked(one), mark: (...at) => this.mark(...at),
     }));
@@ -36,17 +37,18 @@ class Timeline {
     on("[data-search]", "input", (field) => view.set({ search: field.value }));
     on("[data-matched]", "change", (box) => view.set({ onlyMatched: box.checked }));
     on("[data-order]", "change", (list) => view.set({ order: list.value }));
+    all("[data-order]", article).forEach((list) => { list.value = view.order; });
     on("[data-key]", "change", (list) => view.set({ onlyLane: list.value === "" ? null : Number(list.value) }));
     const does = { in: () => view.zoom(0.6), out: () => view.zoom(1 / 0.6), fit: () => view.fit(), left: () => view.pan(-0.3), right: () => view.pan(0.3), next: () => view.walk(this.panel, 1), before: () => view.walk(this.panel, -1) };
     on("[data-do]", "click", (button) => does[button.dataset.do]());
-    const list = article.querySelector("[data-key]"), { lanes } = this.model;
-    if (list && lanes.length > 500) list.remove(); // too many for a list: the search finds them
-    else if (list) lanes.forEach((name, lane) => list.add(new Option(name, lane)));
+    const list = article.querySelector("[data-key]"), { groups } = this.model;
+    if (list && groups.length > 500) list.remove(); // too many for a list: the search finds them
+    else if (list) groups.forEach((name, group) => list.add(new Option(name, group)));
   }
 
   // The heights of the scrollers: as many lanes as there are, as far as the window goes.
   sizes() {
-    const most = Math.max(200, innerHeight * (this.stages.length > 1 ? 0.38 : 0.62));
+    const most = Math.max(200, framed() ? innerHeight - 170 : innerHeight * (this.stages.length > 1 ? 0.38 : 0.66));
     for (const stage of this.stages) {
       stage.fit(most);
       const all = AXIS + this.view.lanes.length * stage.height + 2, tall = Math.min(all, most);
@@ -59,6 +61,7 @@ class Timeline {
     if (!this.stages) return;
     if (what === "filter") { this.overview.counts = null; this.sizes(); this.later("table"); this.showCounts(); }
     if (what === "scroll") for (const { scroller } of this.stages) if (scroller !== from && scroller.scrollTop !== from.scrollTop) scroller.scrollTop = from.scrollTop;
+    if (what === "selected" && this.map) this.map.select(this.view.selected);
     if (what === "selected") { this.panelOf(this.view.selected); this.later("table"); this.later("side"); }
     if (what === "reveal") this.scroll(this.view.targetRow);
     if (what === "hover") this.later("tip");
@@ -100,9 +103,10 @@ class Timeline {
   }
 
   showCounts() {
-    const { view, model } = this, events = model.start.reduce((sum, _, event) => sum + (view.isShown(event) ? 1 : 0), 0);
+    const { view, model } = this, events = model.start.reduce((sum, _, event) => sum + (view.isShown(event) && (!model.data.values || model.types[model.type[event]][1] >= 0) ? 1 : 0), 0);
     const lanes = view.lanes.length === model.lanes.length ? "" : `${view.lanes.length.toLocaleString("en")} of `;
-    this.article.querySelector(".seen").textContent = `${lanes}${counted(model.lanes.length, "lane", "lanes")}, ${counted(events, model.data.word, `${model.data.word}s`)}`;
+    const shown = model.start.length ? `, ${counted(events, model.data.word, `${model.data.word}s`)}` : "";
+    this.article.querySelector(".seen").textContent = `${lanes}${counted(model.lanes.length, "lane", "lanes")}${shown}`;
     this.panelOf(view.selected);
   }
 
@@ -121,9 +125,13 @@ class Timeline {
 
   clicked(one) {
     if (one && one.kind === "lane") {
-      this.view.set({ onlyLane: this.view.onlyLane === null ? one.item : null });
+      this.view.set({ onlyLane: this.view.onlyLane === null ? this.model.group[one.item] : null });
       const list = this.article.querySelector("[data-key]");
       if (list) list.value = this.view.onlyLane === null ? "" : this.view.onlyLane;
+    } else if (one && one.kind === "bundle") {
+      const { start, end } = one.item, room = (end - start) * 0.15 || 1;
+      this.view.point(null);
+      this.view.show(start - room, end + room);
     } else this.view.select(one);
   }
 
@@ -135,6 +143,10 @@ class Timeline {
     Object.assign(box.style, { left: `${place.left + Math.min(from, to)}px`, width: `${Math.abs(to - from)}px`, top: `${place.top + AXIS}px`, height: `${place.height - AXIS}px` });
   }
 }
+
+// Whether the page stands in another one, such as a notebook: there the picture comes first.
+const framed = () => window.parent !== window;
+document.documentElement.classList.toggle("framed", framed());
 
 const palette = new Palette();
 const pictures = JSON.parse(document.getElementById("pictures").textContent);
