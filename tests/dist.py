@@ -1,5 +1,5 @@
-"""`make dist`: wheel and sdist, each installed into an empty environment and used there; then the runtime is
-shipped to a cluster.
+"""`make dist`: wheel and sdist, each installed into an empty environment and used there. Then the runtime is
+shipped to a cluster, and what neelc is installed with is listed: a bill of materials and the licences.
 
     PYTHONPATH=tests python -m dist build/dist
 
@@ -15,12 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from collections.abc import Mapping
 from pathlib import Path
 
 from building import built, copied
 from faults import FOUND
+from materials import TOOLS, first_line, licence_table, write_bill
 from repository import ROOT, configuration
 
 EXAMPLE = ROOT / "docs" / "examples" / "hospital"
@@ -52,11 +54,13 @@ def main(out: Path) -> int:
                 path = Path(shutil.copy(built(tree, kind)[0], out))
                 print(f"== {path.name}, {path.stat().st_size // 1024} KB", flush=True)
                 prove(path, Path(scratch) / kind, extras=EXTRAS if kind == "wheel" else "")
+            materials(out, Path(scratch))
             print("== neelc.ship, to a cluster of processes whose worker has no neelc", flush=True)
             ship(Path(scratch))
         except Failed:
             return 1
     print("== wheel and sdist install and run in an empty environment, and the runtime ships")
+    print("\n".join(f"   {path}, {path.stat().st_size // 1024} KB" for path in sorted(out.iterdir())))
     return 0
 
 
@@ -66,10 +70,15 @@ def prove(package: Path, place: Path, extras: str) -> None:
     work = place / "work"
     shutil.copytree(EXAMPLE, work)
     shell = Shell(place / "venv" / "bin", work)
+    before, begin = size(place / "venv"), time.monotonic()
     shell("python", "-m", "pip", "install", "-q", str(package.resolve()))
+    seconds, more = time.monotonic() - begin, size(place / "venv") - before
+    print(
+        f"   installed in {seconds:.0f} s with what pip has to fetch; {more / 1e6:.0f} MB on disk", flush=True
+    )
     shell("python", "-m", "pip", "check")
     version = configuration()["metadata"]["version"]
-    assert shell("neelc", "--version") == f"neelc {version}\n"
+    assert shell("neelc", "--version") == shell("python", "-m", "neelc", "--version") == f"neelc {version}\n"
     assert shell("python", "-c", "import neelc; print(neelc.__file__)").startswith(str(place))
     shell("neelc", "doctor")
     found = {
@@ -96,6 +105,35 @@ def ship(scratch: Path) -> None:
     assert workers and all(name in where for where in report["places"]), "it was installed there"
     assert report["again"], "shipping twice is shipping once"
     assert list(map(tuple, report["found"])) == FOUND
+
+
+def size(directory: Path) -> int:
+    """The bytes of the files of a directory."""
+    return sum(
+        path.stat().st_size for path in directory.rglob("*") if path.is_file() and not path.is_symlink()
+    )
+
+
+def materials(out: Path, scratch: Path) -> None:
+    """Check the text for an index of packages, and list what the sdist was installed with."""
+    version = configuration()["metadata"]["version"]
+    print("== what neelc is installed with", flush=True)
+    venv.create(scratch / "tools", with_pip=True)
+    tools = Shell(scratch / "tools" / "bin", scratch)
+    tools("python", "-m", "pip", "install", "-q", *TOOLS)
+    packages = [out / f"neelc-{version}.tar.gz", out / f"neelc-{version}-py3-none-any.whl"]
+    tools("twine", "check", "--strict", *(str(path.resolve()) for path in packages))
+    there = scratch / "sdist" / "venv" / "bin"
+    listed = json.loads(Shell(there, scratch)("python", "-m", "pip", "list", "--format", "json"))
+    installed = {one["name"]: one["version"] for one in listed if one["name"] not in ("pip", "setuptools")}
+    Shell(there, scratch)("python", "-m", "pip", "uninstall", "-q", "-y", "setuptools", "pip")
+    python, made = str(there / "python"), scratch / "bill.json"
+    tools("cyclonedx-py", "environment", "--output-reproducible", "--of", "JSON", "-o", str(made), python)
+    count = write_bill(made, out / f"neelc-{version}.cdx.json", "neelc", installed)
+    found = json.loads(tools("pip-licenses", "--python", python, "--from", "mixed", "--format", "json"))
+    (out / f"neelc-{version}-licences.md").write_text(licence_table(found))
+    kinds = sorted({first_line(one["License"]) for one in found})
+    print(f"   {count} packages; licences: {'; '.join(kinds)}")
 
 
 class Shell:

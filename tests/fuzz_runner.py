@@ -113,9 +113,33 @@ def findings_of(check: Check, options: argparse.Namespace, counted: str) -> Roun
     return findings
 
 
-def fuzz(check: Check, program: str, pairs: int, counted: str = "pairs") -> int:
-    """A whole program that checks one number after the other."""
-    options, begin = fuzz_parser(program, pairs, counted).parse_args(), time.monotonic()
+def until_broken(check: Check, first: int, most: int, counted: str = "pairs") -> int:
+    """Check one number after the other until something is wrong; says after how much of what is `counted`.
+    For `make mutate`."""
+    findings = RoundFindings()
+    for number in count(first):
+        try:
+            findings.add(checked(check, number, 1))
+        except Exception as error:  # what is broken may fail in any way
+            findings.broken.append(repr(error))
+        seen = findings.seen[counted]
+        if findings.broken:
+            print(f"{findings.broken[0]}\n{number} after {seen:,} {counted}")
+            return 1
+        if seen >= most:
+            print(f"in {seen:,} {counted}")
+            return 0
+    raise AssertionError("numbers come to no end")
+
+
+def fuzz(check: Check, program: str, pairs: int, counted: str = "pairs", until: Check | None = None) -> int:
+    """A whole program that checks one number after the other; to find the first that is broken, with `until`,
+    if that is given."""
+    parser = fuzz_parser(program, pairs, counted)
+    parser.add_argument("--until-broken", action="store_true", help="stop at the first counter-example")
+    options, begin = parser.parse_args(), time.monotonic()
+    if options.until_broken:
+        return until_broken(until or check, options.first, options.count, counted)
     findings = findings_of(check, options, counted)
     return outcome(seen_table(findings.seen, time.monotonic() - begin), findings.broken)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 from on_spark import Asking, Question, Refusal, compiled
@@ -10,13 +11,22 @@ from on_spark import Asking, Question, Refusal, compiled
 from neelc.api.local_frame import LocalFrame
 from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.plan import local_program
+from neelc.engines.local.program import LocalProgram
 from neelc.engines.local.tables import LocalTable
+from neelc.engines.spark.compiled import CompiledScript
 from neelc.engines.spark.relations import Relations
 from neelc.ir.algebra import Algebra
-from neelc.ir.program import Column
-from neelc.runtime.reference import Result
+from neelc.ir.program import Column, Program, Stream, streams_read
+from neelc.runtime.reference import Result, Tables
 from neelc.scalar.duckdb.spelling import spelled_schema
-from neelc.tools.cases.local import arrow_table, local_rows, table_of
+from neelc.tools.cases.local import (
+    arrow_table,
+    columns_of,
+    program_giving,
+    program_rows,
+    stored_types,
+    table_of,
+)
 
 __all__ = ["answer", "made_locally", "result_over", "table_of"]
 
@@ -36,13 +46,37 @@ def result_over(
     return Result(tuple(columns), list(rows))
 
 
-def answer(question: Question, asking: Asking, processes: int = 1) -> Result | Refusal:
-    """The rows of a query, or why it has no plan; raises `UnspelledOperation`."""
-    found = compiled(question, asking)
+@dataclass(frozen=True)
+class LocalQuery:
+    """The last query of a program, compiled for the local engine: it can run over any streams."""
+
+    program: Program
+    compiled: CompiledScript
+    local: LocalProgram
+
+    def answer(self, tables: Tables, zone: str = "UTC", processes: int = 1) -> Result:
+        """Its rows."""
+        given = {name: table_of(one, tables[name]) for name, one in _streams(self.program).items()}
+        engine = LocalEngine(zone, processes)
+        rows = program_rows(self.local, given, engine, self.compiled.aggregates)
+        is_algebra = isinstance(self.program.queries[-1].query, Algebra)
+        return Result(columns_of(self.program), rows, has_valid_time=is_algebra)
+
+
+def local_query(program: Program, asking: Asking) -> LocalQuery | Refusal:
+    """The last query of a program, or why it has no plan; raises `UnspelledOperation`."""
+    found = compiled(Question("", program, {}), asking)
     if isinstance(found, Refusal):
         return found
-    tables = {one.name: table_of(one, question.tables[one.name]) for one in question.streams}
-    engine = LocalEngine(question.zone, processes)
-    rows = local_rows(found.relations, question.columns, tables, engine, functions=found.aggregates)
-    is_algebra = isinstance(question.program.queries[-1].query, Algebra)
-    return Result(question.columns, rows, has_valid_time=is_algebra)
+    types = {name: stored_types(one) for name, one in _streams(program).items()}
+    return LocalQuery(program, found, program_giving(columns_of(program), found.relations, types))
+
+
+def _streams(program: Program) -> dict[str, Stream]:
+    return streams_read(program, range(len(program.queries)))
+
+
+def answer(question: Question, asking: Asking, processes: int = 1) -> Result | Refusal:
+    """The rows of a query, or why it has no plan; raises `UnspelledOperation`."""
+    found = local_query(question.program, asking)
+    return found if isinstance(found, Refusal) else found.answer(question.tables, question.zone, processes)

@@ -4,8 +4,8 @@
     make fuzz PAIRS=100000 SEED=7         more, and others
 
 Each pair is run twice: by the kernel itself, and through the bridge, in small batches and chunks of time.
-Then come as many pairs with closures inside of closures, and as many with Kleene closure under each selection
-strategy (`kleene_fuzz.py`).
+Then come as many pairs of each other family, such as closures inside of closures, and as many with Kleene
+closure under each selection strategy (`kleene_fuzz.py`); `--family NAME` runs one of them alone.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from unittest.mock import patch
 
 from answers import MAX_CANDIDATES, case_text
 from fuzz_runner import ROUND, fuzz_parser, outcome, rounds
+from generate.chains import chain_sample
 from generate.inner_closures import inner_closure_sample
+from generate.inner_runs import contiguous_inner_run_sample, inner_run_sample
 from generate.ordered import with_order
 from generate.rewritable import Sample, sample
+from generate.value_lists import value_list_sample
 from generate.witnesses import Tables
 from in_bridge import bridge_matches, way
 from in_kernel import as_bindings, kernel_matches, planned_for
@@ -37,6 +40,16 @@ from neelc.pattern.rules.driver import forms
 from neelc.runtime.reference import LimitReached, candidates, matches
 
 MOST_ROWS = (1, 3, 2_000_000)
+FAMILIES: dict[str, Callable[[int], Sample | None]] = {
+    "all": sample,
+    "closures in closures": inner_closure_sample,
+    "closures in closures, other strategies": inner_run_sample,
+    "closures in closures, contiguous": contiguous_inner_run_sample,
+    "EACH of elements further back": chain_sample,
+    "lists of values": value_list_sample,
+}
+"""What draws the query of a number, for each kind of queries; None if it has none."""
+KLEENE = "kleene"
 
 
 @dataclass
@@ -166,16 +179,19 @@ def table(tally: Tally, seconds: float) -> str:
 def main() -> int:
     import kleene_fuzz  # which is made of what is above
 
-    options, begin = fuzz_parser("kernel_fuzz", 10_000).parse_args(), time.monotonic()
-    tally = tally_of(run_round, options)
-    print("\n" + table(tally, time.monotonic() - begin))
+    parser = fuzz_parser("kernel_fuzz", 10_000)
+    parser.add_argument("--family", choices=(*FAMILIES, KLEENE), help="only queries of this kind")
+    options, broken = parser.parse_args(), []
+    for name, drawn in FAMILIES.items():
+        if options.family in (None, name):
+            begin = time.monotonic()
+            tally = tally_of(partial(run_round, drawn=drawn), options, what=f"{name}: ")
+            print(f"\n{name}\n{table(tally, time.monotonic() - begin)}", flush=True)
+            broken += tally.broken
     begin = time.monotonic()
-    nested = tally_of(partial(run_round, drawn=inner_closure_sample), options, what="closures in closures")
-    print("\n" + table(nested, time.monotonic() - begin))
-    begin = time.monotonic()
-    kleene = kleene_fuzz.run(options)
-    broken = [text for one in (tally, nested, *kleene.values()) for text in one.broken]
-    return outcome(kleene_fuzz.table(kleene, time.monotonic() - begin), broken)
+    kleene = kleene_fuzz.run(options) if options.family in (None, KLEENE) else {}
+    broken += [text for one in kleene.values() for text in one.broken]
+    return outcome(kleene_fuzz.table(kleene, time.monotonic() - begin) if kleene else "", broken)
 
 
 def tally_of(

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 from unittest.mock import patch
 
@@ -20,7 +21,7 @@ from algebra_fuzz import table_of as in_order
 from answers import MAX_CANDIDATES
 from answers import answer as answer_of
 from fuzz_runner import Check, findings_of, fuzz_parser, outcome, seen_table
-from generate import counted, imprecise, imprecise_worlds, sequential, stream_networks
+from generate import counted, imprecise, imprecise_worlds, sequential, stream_networks, temporal
 from generate.inner_closures import inner_closure_sample
 from generate.kept import kept_sample
 from generate.network_agents import AGENTS
@@ -33,12 +34,13 @@ from generate.row_patterns import clause, rows
 from generate.words import worded_sample
 from in_counting import bound as bound_count
 from in_counting import differing, expected_rows
-from in_local import answer, result_over
+from in_local import LocalQuery, local_query
 from in_network import bound_script
 from in_rows import bound as bound_clause
-from on_spark import Asking, Question, Refusal
+from on_spark import Asking, Refusal
 from pattern_examples import IMPRECISE
 
+from neelc.engines.local.execution import LocalEngine
 from neelc.engines.spark.relations import Let, Read, Relations
 from neelc.engines.spark.rows import row_relations
 from neelc.errors import NeelError
@@ -47,34 +49,38 @@ from neelc.ir.script import SelectionStrategy
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.program import bind
 from neelc.rows.plan.plan import row_plan
-from neelc.runtime.reference import Tables, candidates, run
+from neelc.runtime.reference import Result, Tables, candidates, run
 from neelc.runtime.reference import sequential as by_universes
+from neelc.runtime.reference import temporal as situations
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.recognize import CannotSkip, recognized
 from neelc.runtime.reference.snapshots import differences
 from neelc.runtime.values.order import comparable
 from neelc.source import Source
 from neelc.syntax.printer import format_script
-from neelc.tools.cases.local import table_of
+from neelc.tools.cases.local import program_giving, program_rows, stored_types, table_of
 from neelc.tools.cases.streaming.rows import as_bag
 
-STREAMS = 2
+STREAMS = 4
 STRATEGIES = (None, None, None, "join", "window")
 EVENTS = "CREATE STREAM events (k INT, ts BIGINT, x INT, y DOUBLE, s STRING) TIMESTAMP BY ts;\n"
+SITUATIONS = EVENTS.replace("s STRING)", "s STRING, n INT)")
 MAX_SEQUENCES = 20_000
+MAX_CONFIGURATIONS = 20_000
 WORLDS = 250
 """Of imprecise times: so many possible worlds at most."""
 
 Rows = Sequence[tuple[object, ...]]
 
 
-def local_rows(question: Question, asking: Asking, seen: Counter[str]) -> list[tuple[object, ...]] | None:
-    """What the local engine finds; None if it does not execute the query."""
-    result = answer(question, asking)
-    if isinstance(result, Refusal):
-        seen[f"not compared: {result.why.partition('`')[0].strip()[:40]}"] += 1
+def prepared(program: Program, asking: Asking, seen: Counter[str], tables: int = 1) -> LocalQuery | None:
+    """The query on the local engine; None if it does not execute it, which is counted for each of the tables
+    that it would have read."""
+    found = local_query(program, asking)
+    if isinstance(found, Refusal):
+        seen[f"not compared: {found.why.partition('`')[0].strip()[:40]}"] += tables
         return None
-    return result.rows
+    return found
 
 
 def by_values(found: Rows, expected: Rows) -> str:
@@ -112,11 +118,15 @@ def by_snapshots(found: Rows, expected: Rows) -> str:
 
 
 def compared(
-    found: Rows | None, expected: Rows, what: str, seen: Counter[str], differ: Callable[[Rows, Rows], str]
+    query: LocalQuery,
+    tables: Tables,
+    expected: Rows,
+    what: str,
+    seen: Counter[str],
+    differ: Callable[[Rows, Rows], str],
 ) -> list[str]:
-    """A pair, unless there is nothing to compare; and what is wrong with it."""
-    if found is None:
-        return []
+    """A pair; and what is wrong with it."""
+    found = query.answer(tables).rows
     seen["pairs"] += 1
     seen["with rows"] += bool(expected)
     difference = differ(found, expected)
@@ -132,15 +142,17 @@ def compared_script(
         with (
             patch.object(candidates, "MAX_CANDIDATES", MAX_CANDIDATES),
             patch.object(by_universes, "MAX_SEQUENCES", MAX_SEQUENCES),
+            patch.object(situations, "MAX_CONFIGURATIONS", MAX_CONFIGURATIONS),
         ):
             expected = run(program, tables)[-1][1]
     except (NeelError, LimitReached, CannotSkip) as error:
         seen[f"not compared: {type(error).__name__}"] += 1
         return []
     asking = Asking(chunks=Random(number).choice([None, True]))
-    found = local_rows(Question(str(number), program, tables), asking, seen)
+    found = prepared(program, asking, seen)
     differ = by_snapshots if expected.has_valid_time else differ
-    return compared(found, expected.rows, f"{number}, {asking}:\n{text}\n{tables}", seen, differ)
+    what = f"{number}, {asking}:\n{text}\n{tables}"
+    return [] if found is None else compared(found, tables, expected.rows, what, seen, differ)
 
 
 # The families.
@@ -173,17 +185,22 @@ def check_sample(
         return []
     text = format_script(found.script)
     program = bind(found.script, Source(text))
+    asking = Asking(chance.choice(strategies), chunks=chance.choice([None, True]))
+    query = prepared(program, asking, seen, len(found.tables))
+    if query is None and asking.strategy is not None:  # it is for some queries only
+        asking = replace(asking, strategy=None)
+        query = prepared(program, asking, seen, len(found.tables))
+    if query is None:
+        return []
     problems = []
     for tables in found.tables:
         expected = answer_of(found.match, tables)
         if expected is None:
             seen["not compared: too large"] += 1
             continue
-        asking = Asking(chance.choice(strategies), chunks=chance.choice([None, True]))
-        own = local_rows(Question(str(number), program, tables), asking, seen)
         what = f"{number}, {asking}:\n{text}\n{tables}"
         differ = by_elements if "RETURN COLLAPSED" in text else by_values
-        problems += compared(own, expected.result.rows, what, seen, differ)
+        problems += compared(query, tables, expected.result.rows, what, seen, differ)
     return problems
 
 
@@ -201,6 +218,7 @@ def check_counted(number: int, seen: Counter[str]) -> list[str]:
     if match is None:
         return []
     program, problems = Program(match.streams, (NamedQuery(None, match),)), []
+    query = prepared(program, Asking(chunks=chance.choice([None, True])), seen)
     for _ in range(STREAMS):
         tables = {"S": counted.events(chance)}
         try:
@@ -209,9 +227,8 @@ def check_counted(number: int, seen: Counter[str]) -> list[str]:
         except LimitReached:
             seen["not compared: too large"] += 1
             continue
-        asking = Asking(chunks=chance.choice([None, True]))
-        found = local_rows(Question(str(number), program, tables), asking, seen)
-        problems += compared(found, expected, f"{number}:\n{text}\n{tables}", seen, differing)
+        if query is not None:
+            problems += compared(query, tables, expected, f"{number}:\n{text}\n{tables}", seen, differing)
     return problems
 
 
@@ -275,6 +292,18 @@ def check_sequential(number: int, seen: Counter[str]) -> list[str]:
     return compared_script(number, script, {"events": sequential.events(chance, 12)}, seen, by_values)
 
 
+def check_temporal(number: int, seen: Counter[str]) -> list[str]:
+    """MATCH_RECOGNIZE_TEMPORAL, over one stream: `temporal_fuzz` has several."""
+    chance = Random(number)
+    text, streams = temporal.clause(chance)
+    if streams is not None:
+        seen["not compared: several streams"] += 1
+        return []
+    script = f"{SITUATIONS}SELECT * FROM events MATCH_RECOGNIZE_TEMPORAL ({text});"
+    tables = {"events": temporal.events(chance, 12)}
+    return compared_script(number, script, tables, seen, by_elements)
+
+
 def check_script(number: int, seen: Counter[str]) -> list[str]:
     """Queries that read each other, of all languages."""
     chance = Random(number)
@@ -287,23 +316,31 @@ def check_rows(number: int, seen: Counter[str]) -> list[str]:
     """A random MATCH_RECOGNIZE over rows whose order is certain."""
     chance = Random(number)
     text = clause(chance)
-    table = [{**row, "t": place} for place, row in enumerate([*rows(chance), *rows(chance)])]
-    chance.shuffle(table)
     try:
         query = bound_clause(text)
         plan = row_plan(query)
-        expected = as_bag(recognized(query, table))
-    except (NeelError, CannotSkip, LimitReached, UnsupportedQuery) as error:
-        seen[f"not compared: {type(error).__name__}"] += 1
+    except (NeelError, UnsupportedQuery) as error:
+        seen[f"not compared: {type(error).__name__}"] += STREAMS
         return []
-    lets = (Let("t", Read("t")), *row_relations(plan, "t", "result", {"t"}))
     stream = Stream("t", query.columns, "t")
-    found = as_bag(result_over(Relations(lets), {"t": table_of(stream, table)}, query.output))
-    seen["pairs"] += 1
-    seen["with rows"] += bool(expected)
-    return (
-        [] if found == expected else [f"{number}:\n{text}\n{table}\n{expected - found}\n{found - expected}"]
-    )
+    lets = (Let("t", Read("t")), *row_relations(plan, "t", "result", {"t"}))
+    program = program_giving(query.output, Relations(lets), {"t": stored_types(stream)})
+    problems = []
+    for _ in range(STREAMS):
+        table = [{**row, "t": place} for place, row in enumerate([*rows(chance), *rows(chance)])]
+        chance.shuffle(table)
+        try:
+            expected = as_bag(recognized(query, table))
+        except (CannotSkip, LimitReached) as error:
+            seen[f"not compared: {type(error).__name__}"] += 1
+            continue
+        found = program_rows(program, {"t": table_of(stream, table)}, LocalEngine("UTC", 1))
+        own = as_bag(Result(query.output, found))
+        seen["pairs"] += 1
+        seen["with rows"] += bool(expected)
+        if own != expected:
+            problems.append(f"{number}:\n{text}\n{table}\n{expected - own}\n{own - expected}")
+    return problems
 
 
 def check_network(number: int, seen: Counter[str]) -> list[str]:
@@ -311,10 +348,12 @@ def check_network(number: int, seen: Counter[str]) -> list[str]:
     (network,) = networks(Random(number), 1)
     if any(f"{name}(" in network.text for name in AGENTS):
         return []
-    found = local_rows(Question(str(number), network.program, network.tables), Asking(), seen)
+    found = prepared(network.program, Asking(), seen)
+    if found is None:
+        return []
     expected = run(network.program, network.tables)[-1][1]
     what = f"{number}:\n{network.text}\n{network.tables}"
-    return compared(found, expected.rows, what, seen, by_snapshots)
+    return compared(found, network.tables, expected.rows, what, seen, by_snapshots)
 
 
 FAMILIES: dict[str, Check] = {
@@ -327,6 +366,7 @@ FAMILIES: dict[str, Check] = {
     "kept": check_kept,
     "imprecise": check_imprecise,
     "sequential": check_sequential,
+    "temporal": check_temporal,
     "streams": check_streams,
     "rows": check_rows,
     "select": check_network,

@@ -11,9 +11,9 @@ The guards are in tests/mutations/RULE.txt, one small block of text each:
 
 A block says which guard it breaks, then what stands in compiler/pattern/rules/RULE.py, exactly once, and
 what to put in its place; there may be several such changes. A line `in pattern/rules/names.py` names another
-file; a line `with all rules` asks for all forms and rules to be checked, where the rule alone would not
-show it; a line `by words_fuzz` for another program that looks for a counter-example. Each is tried on a
-copy of the package, on queries in the order of `make fuzz`.
+file, `in runtime/moments.py` one of the runtime; a line `with all rules` asks for all forms and rules to be
+checked, where the rule alone would not show it; a line `by words_fuzz` for another program that looks for a
+counter-example. Each is tried on a copy of the package, on queries in the order of `make fuzz`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ FIRST = 1_000_000
 
 @dataclass(frozen=True)
 class Mutation:
-    """A guard of a rule, and how to break it: in `file`, a path below compiler/, texts become others."""
+    """A guard of a rule, and how to break it: in `file`, a path below compiler/ or of runtime/, texts become
+    others."""
 
     rule: str
     guard: str
@@ -90,15 +91,17 @@ def parse(rule: str, block: str) -> Mutation:
     return Mutation(rule, guard, file, texts, with_all, program)
 
 
-def problem(mutation: Mutation, compiler: Path = ROOT / "compiler") -> str | None:
-    """Why a mutation cannot be made, if it cannot."""
-    path = compiler / mutation.file
+def problem(mutation: Mutation, package: Path | None = None) -> str | None:
+    """Why a mutation cannot be made, if it cannot: of a copy of the package, or of the sources."""
+    is_runtime = mutation.file.startswith("runtime/")
+    source = (ROOT if is_runtime else ROOT / "compiler") if package is None else package
+    path = source / mutation.file
     if not path.exists():
-        return f"there is no compiler/{mutation.file}"
+        return f"there is no {mutation.file}"
     for old, new in mutation.changes:
         times = path.read_text().count(old)
         if times != 1 or old == new:
-            return f"in compiler/{mutation.file} this stands {times} times: {old}"
+            return f"in {mutation.file} this stands {times} times: {old}"
     return None if mutation.changes else "it changes nothing"
 
 

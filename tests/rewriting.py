@@ -20,10 +20,10 @@ from generate.rewritable import Sample
 from generate.witnesses import Tables
 from invariants import check
 
-import neelc.pattern.rules
 from neelc.findings import Findings
 from neelc.ir.patterns import targets
 from neelc.ir.program import Match
+from neelc.pattern import rules as rules_package
 from neelc.pattern.bind.windows import check_strategy
 from neelc.pattern.rules.driver import forms, rewrite
 from neelc.pattern.rules.rule import PatternBatch, Rewriting, RuleStep
@@ -72,7 +72,7 @@ class Broken(AssertionError):
 def rules() -> dict[str, PatternBatch]:
     """Every rule, as a batch of its own: the function that has the name of a file that says so."""
     found: dict[str, PatternBatch] = {}
-    for name in (module.name for module in pkgutil.iter_modules(neelc.pattern.rules.__path__)):
+    for name in (module.name for module in pkgutil.iter_modules(rules_package.__path__)):
         module = importlib.import_module(f"neelc.pattern.rules.{name}")
         if (module.__doc__ or "").startswith(f"The rule `{name}`"):
             rule = getattr(module, name)

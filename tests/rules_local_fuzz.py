@@ -33,7 +33,7 @@ from rules_spark_fuzz import (
 )
 
 import neelc
-from neelc.api.rules import Rules
+from neelc.api.local_rules import LocalRules
 from neelc.engines.local import tasks
 
 
@@ -50,6 +50,7 @@ def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
     found = compiled(neelc.local(processes=1).rules, rules, tables, chance, seen)
     if found is None:
         return
+    assert isinstance(found, LocalRules)
     expected = answers(rules, found.names)
     describe(found, rules, seen)
     with patch.object(tasks, "BATCH", chance.choice([1, 3, 100_000])), found.persist():
@@ -64,11 +65,12 @@ def check_set(number: int, seen: Counter[str]) -> Iterator[str]:
     yield from (f"set {number}, {one}" for one in wrong)
 
 
-def rows_of(found: Rules, rules: ReferenceRules) -> dict[str, Rows]:
+def rows_of(found: LocalRules, rules: ReferenceRules) -> dict[str, Rows]:
     """The rows of each rule in the table of all."""
     tables: dict[str, Rows] = {name: Rows() for name in found.names}
     for row in found.df.with_json().rows():
-        tables[row[0]][table_row(row, rules.query(row[0]).collapsed)] += 1
+        name = str(row[0])
+        tables[name][table_row(row, rules.query(name).collapsed)] += 1
     return tables
 
 

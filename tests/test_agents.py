@@ -14,6 +14,8 @@ from neelc.program import bind
 from neelc.runtime.reference import AgentFailure, run
 from neelc.source import Source
 
+NO_SPARK: Any = None
+
 SCRIPT = Source("CREATE STREAM S (ts BIGINT, x INT) TIMESTAMP BY ts; SELECT x FROM f(S) AS g")
 TABLES: dict[str, list[dict[str, object]]] = {"S": [{"ts": 1, "x": 7}, {"ts": 2, "x": None}]}
 
@@ -37,7 +39,7 @@ def test_an_agent_gets_payloads_and_valid_times() -> None:
         (lambda rows: [{"x": 1, "ts": 1}], "which has no x, ts, te"),
         (lambda rows: [{"x": 1, "ts": 3, "te": 3}], "which is valid at no instant"),
         (lambda rows: [{"x": 1, "ts": None, "te": 3}], "which is valid at no instant"),
-        (None, "it can run on Spark only"),
+        (None, "it runs on Spark only"),
     ],
 )
 def test_an_agent_that_fails_is_told(rows: Any, message: str) -> None:
@@ -52,21 +54,21 @@ def test_an_agent_that_fails_is_told(rows: Any, message: str) -> None:
         ("f", "", "columns are not a list"),
         ("f", "x INT) TIMESTAMP BY (x", "columns are not a list"),
         ("f", "x INT, X STRING", "two columns have one name"),
-        ("f", "x INT, te BIGINT", "te comes besides"),
+        ("f", "x INT, te BIGINT", "te is added"),
         ("select", "x INT", "not a name that a query can call"),
         ("match", "x INT", "not a name that a query can call"),
     ],
 )
 def test_what_cannot_be_an_agent(name: str, columns: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        neelc.Session(None).register_agent(name, len, columns=columns)
+        neelc.Session(NO_SPARK).register_agent(name, len, columns=columns)
 
 
 def test_an_agent_says_its_columns() -> None:
-    with pytest.raises(TypeError, match="say the columns"):
-        neelc.Session(None).register_agent("f", len)
+    with pytest.raises(TypeError, match="declare the columns"):
+        neelc.Session(NO_SPARK).register_agent("f", len)
     with pytest.raises(TypeError, match="columns is a text"):
-        neelc.agent(len, columns=["x"])  # type: ignore[arg-type]
+        neelc.agent(len, columns=["x"])  # type: ignore[call-overload]
 
 
 def test_the_command_line_reads_agents_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

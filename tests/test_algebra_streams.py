@@ -22,6 +22,7 @@ IN_ORDER = Arrival(size=1, delay=0, slack=0, seed=1)
 Call = tuple[int, list[Row]]
 
 
+@pytest.mark.long
 def test_random_networks_over_random_streams() -> None:
     tally: Counter[str] = Counter()
     for number, network in enumerate(networks(Random(7), 80)):
@@ -201,7 +202,7 @@ def test_relations_are_joined_before_streams_are() -> None:
             "read by an aggregate",
         ),
         (
-            "SELECT n FROM S MATCH_RECOGNIZE_TEMPORAL (MEASURES max(A.x) AS n PATTERN A "
+            "SELECT n FROM S MATCH_RECOGNIZE_TEMPORAL (MEASURES max_by(A.x, A.k) AS n PATTERN A "
             "WITHIN 5 DEFINE A AS TEMP(x > 1)) AS m;",
             "aggregate over an interval",
         ),

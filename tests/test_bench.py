@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
+import re
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from bench import bench_bounded, chart, data, memory, run, sides
+from bench import bench_bounded, chart, data, memory, page, run, sides
 from bench.data import Recipe
 from bench.row import Row
 from binding import program
@@ -32,6 +33,8 @@ QUERIES = [
     for name in ON_STREAMS
     for title, text in getattr(importlib.import_module(f"bench.{name}"), "QUERIES", {}).items()
 ]
+CELL = r"(?:> )?([\d.]+) s(?: \((?:> )?([\d.]+)x(, missed)?\))?"
+"""Of the table on the page: seconds, the ratio to neelc, and whether it misses its goal."""
 SMALL = Recipe(5000, ("A", "B", "C"), keys=7, gap=2000, domains=(("B", 10),))
 
 
@@ -48,7 +51,7 @@ def test_a_benchmark_says_what_it_measures(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [bench_bounded, chart, data, run, sides], ids=lambda module: module.__name__
+    "module", [bench_bounded, chart, data, page, run, sides], ids=lambda module: module.__name__
 )
 def test_docstrings(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
@@ -137,6 +140,58 @@ def test_results_of_other_benchmarks_are_kept(tmp_path: Path, monkeypatch: pytes
     assert '"one"' in text and '"two"' in text
     run.write({"two": [Row("y", "2", "> 1", True)]}, 0.5)
     assert '"one"' not in (tmp_path / "results.json").read_text()
+
+
+def summary() -> list[list[str]]:
+    """The rows of the table of docs/explanation/benchmarks.md, as cells."""
+    _, _, table = page.PAGE.read_text().partition("| workload |")
+    _, _, *rows = table.partition("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+
+
+def test_the_table_of_the_page_has_workloads_of_benchmarks() -> None:
+    known = [workload.title for workload in page.WORKLOADS]
+    shown = [cells[0] for cells in summary()]
+    assert shown == [title for title in known if title in shown]
+
+
+@pytest.mark.parametrize("cells", summary(), ids=lambda cells: cells[0])
+def test_ratios_of_the_page_are_those_of_its_seconds(cells: list[str]) -> None:
+    (workload,) = (one for one in page.WORKLOADS if one.title == cells[0])
+    shown = dict(zip(page.ENGINES, cells[1:], strict=False))
+    taken = {engine: re.fullmatch(CELL, text) for engine, text in shown.items() if text}
+    ours, *others = workload.cells
+    assert set(taken) <= {cell.engine for cell in workload.cells}
+    (mine,) = re.findall(r"^([\d.]+) s$", shown[ours.engine])
+    for cell in others:
+        if match := taken.get(cell.engine):
+            seconds, ratio, missed = match.groups()
+            assert float(ratio) == pytest.approx(float(seconds) / float(mine), rel=0.05)
+            assert bool(missed) == (cell.goal is not None and float(ratio) < cell.goal), cell
+
+
+def test_new_figures_replace_rows_and_add_them() -> None:
+    first, *_, last = page.WORKLOADS
+    seconds = {"local": 1.0, "by hand": 2.5, "Spark": 4.0, "neelc": 3.0}
+    cells = (*first.cells, *last.cells)
+    sides_of: dict[str, dict[str, float]] = {cell.row: {} for cell in cells}
+    for cell in cells:
+        sides_of[cell.row][cell.side] = seconds[cell.side]
+    rows = [
+        {"what": what, "measured": "", "numbers": found if len(found) > 1 else {"local": 1.0, **found}}
+        for what, found in sides_of.items()
+    ]
+    about = {"at": "2030-01-02T03:04:05+00:00", "scale": 1.0, "load": 2.0, "rows": rows}
+    before = f"| workload |\n|---|\n| {first.title} | old |\n| other |\n"
+    after = page.updated(before, {first.benchmark: about, last.benchmark: about}).split("\n")
+    assert (
+        after[2]
+        == f"| {first.title} | 1.00 s | 4.00 s (4.00x) | | | | 2.50 s (2.50x) | 2 Jan 2030, machine busy |"
+    )
+    assert (
+        after[3] == f"| {last.title} | | 3.00 s | | | 2.50 s (0.83x, missed) | | 2 Jan 2030, machine busy |"
+    )
+    assert after[4] == "| other |"
 
 
 def test_memory_of_this_process_is_seen() -> None:

@@ -93,7 +93,9 @@ BOMBS = (
     Bomb("symbols, times times", sequential("((A B){1000}){1000}"), "a pattern with more than 2000 places"),
     Bomb("events, many times", events("SEQ(A{3000000000} a[], B b)"), "a list has at most 2,147,483,647"),
     Bomb("events, more than a number", events("SEQ(A{99999999999999999999999} a[], B b)"), "more than 10^15"),
-    Bomb("events, upside down", events("SEQ(A{5,2} a[], B b)"), "at least 5 and at most 2 times cannot be"),
+    Bomb(
+        "events, upside down", events("SEQ(A{5,2} a[], B b)"), "at least 5 and at most 2 times is impossible"
+    ),
     Bomb(
         "an element far away",
         events("SEQ(A+ a[], B b WHERE a[2000000000].x > 1)", "SKIP TILL NEXT MATCH"),
@@ -106,7 +108,9 @@ BOMBS = (
     ),
     Bomb("an element far away, any match", events("SEQ(A+ a[], B b WHERE a[2000000000].x > 1)")),
     Bomb(
-        "a long window", "PATTERN SEQ(A a, B b) WITHIN 99999999999999999999999 DAYS", "longer than any time"
+        "a long window",
+        "PATTERN SEQ(A a, B b) WITHIN 99999999999999999999999 DAYS",
+        "longer than any possible time",
     ),
     Bomb("a large window", "PATTERN SEQ(A a, B b) WITHIN 99999999999999999999999 EVENTS", "longer than any"),
     Bomb("a large number", where("a.x > 1e99999"), "is too large for a DOUBLE"),

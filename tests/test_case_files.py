@@ -240,12 +240,12 @@ WARNED = GOOD.replace(
 )
 WARNING = """\
 warnings
-warning[NEEL6004]: `a.price > 9 OR a.price <= 9` is TRUE for all values but NULL
+warning[NEEL6004]: `a.price > 9 OR a.price <= 9` is TRUE for all values except NULL
  --> query:1:29
   |
 1 | PATTERN SEQ(A a, B b) WHERE a.price > 9 OR a.price <= 9 WITHIN 5 SECONDS
   |                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  = hint: is another variable or value meant? otherwise write a.price IS NOT NULL
+  = hint: was another variable or value intended? otherwise write a.price IS NOT NULL
 """
 
 

@@ -84,6 +84,7 @@ def check(tally: cases.StreamTally) -> None:
     assert tally.refused.total() - tally.refused["NEEL4131"] <= 75, str(tally)
 
 
+@pytest.mark.long
 def test_cases_find_the_same_as_streams() -> None:
     check(tallied(PATHS, all_ways=False))
 
@@ -172,6 +173,7 @@ def compare_with_windows(all_ways: bool) -> None:
     assert compared >= 650 * (len(WINDOWS) if all_ways else 1)
 
 
+@pytest.mark.long
 def test_cases_with_windows_find_the_same_as_streams() -> None:
     compare_with_windows(all_ways=False)
 

@@ -251,6 +251,7 @@ def disproved(text: str, chance: random.Random, tries: int) -> list[str]:
     return [violation for violation in wrong if not violation.startswith("not ")]
 
 
+@pytest.mark.long
 @given(conditions(), st.sampled_from(BESIDE), st.integers(0, 2**32))
 def test_no_claim_is_violated(text: str, beside: str, seed: int) -> None:
     try:
@@ -280,6 +281,7 @@ def aggregates() -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_no_claim_about_an_aggregate_is_violated() -> None:
     chance = random.Random(1)
     wrong = {text: disproved(text, chance, 20) for text in chance.sample(aggregates(), 150)}

@@ -72,7 +72,7 @@ def test_targets_are_those_of_make() -> None:
         ("AGGREGATES", "compiler/ir/algebra.py"),
         ("FUNCTIONS", "runtime/kernels/folding.py"),
         ("FOLDS", "runtime/program.py"),
-        ("FOLDS", "runtime/kernels/rows/backtracking.py"),
+        ("FOLDS", "runtime/values/path_folds.py"),
         ("class Hint", "compiler/errors.py"),
         ("def plan_queries", "compiler/pipeline.py"),
         ("def write_script", "compiler/engines/spark/compiled.py"),

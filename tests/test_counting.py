@@ -50,6 +50,7 @@ def compared(first: int, count: int) -> Counter[str]:
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_queries(part: int) -> None:
     with patch.object(kernel, "PAIRS", 50):

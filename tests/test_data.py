@@ -201,7 +201,7 @@ def test_types_are_inferred_from_json() -> None:
             '{"name": "a", "ts": 1.5}\n',
             "error[NEEL5003]: `1.5` is not of type BIGINT (column `ts`)\n --> a.json:1:15",
         ),
-        ("a.dat", "", "error[NEEL5006]: the format of a.dat is not known"),
+        ("a.dat", "", "error[NEEL5006]: unknown format of a.dat"),
     ],
 )
 def test_data_that_do_not_fit(name: str, text: str, message: str, tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def of_strategy(strategy: str) -> Callable[[int], Sample | None]:
     return lambda number: kleene_sample(number, strategy)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", SelectionStrategy)
 def test_strategies(strategy: str) -> None:
     tally = compared(range(60), of_strategy(strategy), forms=2)
@@ -109,6 +110,7 @@ def test_words() -> None:
     assert tally.pairs >= PAIRS and tally.with_matches >= PAIRS // 6, tally
 
 
+@pytest.mark.long
 def test_kept_matches() -> None:
     pairs, seen = 0, Counter[str]()
     for number, match, found in drawn(range(60), kept_sample):

@@ -7,11 +7,20 @@ import importlib
 import pkgutil
 
 import pytest
+from docstrings import asks_spark, examples
 from repository import PACKAGES, is_generated, modules
 
 MODULES = [name for name in modules() if not is_generated(name) and not name.endswith("__main__")]
-EXAMPLES = ["lint_examples", "network_examples", "normal_forms", "pattern_examples"]
-"""What examples in docstrings import from here."""
+EXAMPLES = [
+    "lint_examples",
+    "materials",
+    "network_examples",
+    "normal_forms",
+    "pattern_examples",
+    "quick",
+    "versions",
+]
+"""What examples in docstrings import from here, and what has some itself."""
 
 
 def test_the_installed_names_are_the_tree() -> None:
@@ -22,7 +31,12 @@ def test_the_installed_names_are_the_tree() -> None:
     assert installed == set(modules())
 
 
-# By installed name: --doctest-modules would import every module a second time, as `compiler.x`.
+# By installed name: --doctest-modules would import every module a second time, as `compiler.x`. Examples that
+# ask Spark run in tests/spark/test_docstrings_on_spark.py.
 @pytest.mark.parametrize("module", [*MODULES, *EXAMPLES])
 def test_docstrings(module: str) -> None:
-    assert doctest.testmod(importlib.import_module(module)).failed == 0
+    runner = doctest.DocTestRunner()
+    for found in examples(module):
+        if not asks_spark(found):
+            runner.run(found)
+    assert runner.failures == 0

@@ -35,6 +35,7 @@ def of_corpus(zone: str) -> list[ExpectedValues]:
     return [expected(check(text).expression, zone) for text in CORPUS]
 
 
+@pytest.mark.long
 @in_sessions
 def test_expressions_have_the_values_of_the_reference(zone: str, is_told: bool) -> None:
     assert differences(events(zone, is_told), of_corpus(zone)) == []

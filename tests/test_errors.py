@@ -98,9 +98,9 @@ def page() -> str:
     lines = [
         "# Errors",
         "",
-        "Every error has a code, a place and a sentence, and a hint where one can be given; "
-        "`neelc check --format json` gives the same as records.",
-        "This page is written by `pytest --update` from `compiler/errors.py` and the cases in "
+        "Every error has a code, a position and a sentence, and a hint where possible; "
+        "`neelc check --format json` prints them as records.",
+        "`pytest --update` writes this page from `compiler/errors.py` and the cases in "
         "`tests/cases/errors/` and `tests/cases/lints/`.",
     ]
     cases_by_code = shown()

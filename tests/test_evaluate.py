@@ -247,3 +247,10 @@ def test_a_float_attribute_is_what_spark_would_store() -> None:
 
 def test_repeated_evaluation_is_independent_of_order() -> None:
     assert [value("a.i", row) for row in (0, 1, 0)] == [3, -7, 3]
+
+
+def test_seconds_of_far_times_are_rounded_as_in_java() -> None:
+    """From the year 2255 on, a DOUBLE does not hold all microseconds."""
+    text = "CAST(timestamp_micros({}) AS DOUBLE)"
+    found = [value(text.format(micros)) for micros in (8_993_664_000_123_457, 9_007_199_254_740_993)]
+    assert found == [8993664000.123457, 9007199254.740992]

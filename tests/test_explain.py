@@ -278,23 +278,23 @@ ROWS = (
     [
         (
             "PATTERN Home h RETURN h.user;",
-            "emitted A match is one event: it leaves in the micro-batch in which that comes. "
+            "emitted A match is one event: it is emitted in the micro-batch in which that event arrives. "
             "kept Nothing: a match is one event. buckets 16, by time.",
         ),
         (
             "SELECT c.user, count(*) AS n FROM Clicks WINDOW(TIME 1 MINUTE) c GROUP BY c.user;",
-            "emitted A row is sure when the watermark reaches its end, te: until then it is not known. "
+            "emitted A row is sure when the watermark reaches its end, te: before, the end is not known. "
             "kept Events of Clicks for 1 MINUTE. buckets 16, by c.user.",
         ),
         (
             "SELECT c.user FROM Clicks c WHERE c.page = 'Home';",
-            "emitted A row depends on one event: it is sure, and leaves, in the micro-batch in which that "
-            "comes. kept Nothing: Spark filters and projects events.",
+            "emitted A row depends on one event: it is emitted in the micro-batch in which that event "
+            "arrives. kept Nothing: Spark filters and projects events.",
         ),
         (
             "SELECT c.user FROM Clicks WINDOW(TIME 1 MINUTE) c, Clicks WINDOW(TIME 1 HOUR) d "
             "WHERE c.user = d.user;",
-            "emitted A row is sure when its last event comes: how long each is valid is known. "
+            "emitted A row is sure when its last event arrives, because it is known how long each is valid. "
             "kept Events of Clicks for 1 MINUTE. Events of Clicks for 1 HOUR. "
             "buckets 16, by d.user = c.user.",
         ),
@@ -358,3 +358,50 @@ def test_a_query_over_bounded_data_says_nothing_of_streams(
     script.write_text(STREAMING)
     assert main(["explain", str(script)]) == 0
     assert "Streaming" not in capsys.readouterr().out
+
+
+TEMPORAL = (
+    STREAM
+    + """SELECT * FROM S AS s MATCH_RECOGNIZE_TEMPORAL (
+  PARTITION BY s.id
+  MEASURES START(A).x AS x
+  PATTERN A BEFORE B, (BCBC; B MEETS C), !D, D DURING C, P DURING A; A EQUALS B
+  WITHIN 1 HOUR
+  DEFINE A AS TEMP(s.x > 1), B AS TEMP(s.x > START(A).x) DURATION AT LEAST 5 SECONDS, C AS TEMP(s.x > 3),
+         D AS TEMP(s.x > 4), P AS s.x = 5
+);
+"""
+)
+
+
+def test_the_constraint_graph_of_a_temporal_pattern() -> None:
+    report = explain(TEMPORAL)
+    first, second = report.networks[0].graphs
+    assert [one.title for one in first.symbols] == ["1. A", "2. B", "3. C", "4. P", "no D"]
+    assert [one.title for one in second.symbols] == ["1. A", "2. B"]
+    assert [one.kind for one in first.symbols] == ["interval", "interval", "interval", "point", "interval"]
+    assert first.symbols[1].definition == "TEMP(x > START(A).x) DURATION AT LEAST 5 SECONDS"
+    assert [line for one in first.relations for line in one.lines] == [
+        "A BEFORE B  (AABB, A.ABB, AAB.B, A.AB.B)",
+        "B OVERLAPS C  (BCBC)",
+        "B MEETS C  (BB.CC)",
+        "D DURING C  (CDDC, CD.DC)",
+        "P DURING A  (APPA, AP.PA)",
+    ]
+    text = as_text(report, "nfa")
+    assert "├─ B OVERLAPS C" not in text and "B OVERLAPS C  (BCBC) or" in text
+    assert "no D  TEMP(x > 4)" in text and "4. P  x = 5, a point" in text
+    assert "Constraint graph" not in as_text(report, "simple")
+
+
+def test_constraint_graphs_are_drawn() -> None:
+    report = explain(TEMPORAL)
+    dot, mermaid, html = as_dot(report, "nfa"), as_mermaid(report, "nfa"), as_html(report, "nfa")
+    assert dot.count("subgraph") == 2 and 'shape=ellipse label="4. P' in dot
+    assert 'style="rounded,dashed" label="no D' in dot and '-> c1_1_2 [label="D DURING C' in dot
+    assert "stroke-dasharray" in mermaid and "-.->" in mermaid
+    assert html.count('<svg class="constraints"') == 2
+    record = json.loads(as_json(report, "all"))["networks"][0]["graphs"]
+    assert [one["place"] for one in record[0]["symbols"]] == [1, 2, 3, 4, None]
+    plain = explain(f"{STREAM}SELECT x FROM S;")
+    assert "Constraint graph" not in as_html(plain, "nfa") and plain.networks[0].graphs == ()

@@ -17,6 +17,9 @@ SCRIPT = STREAM + (
     "CREATE QUERY second AS PATTERN SEQ(A a, SEQ(B b, C c)+ k[], AND(D d, E e)) WITHIN 1 MINUTE;\n"
     "CREATE QUERY third AS SELECT a.id AS id, c.n AS n FROM S AS a WINDOW(TIME 5), "
     "(SELECT id, count(*) AS n FROM S AS b WINDOW(TIME 9) GROUP BY id) AS c WHERE a.id = c.id AND a.x > 3;\n"
+    "CREATE QUERY fourth AS SELECT * FROM S AS s MATCH_RECOGNIZE_TEMPORAL (MEASURES START(A).x AS x "
+    "PATTERN A BEFORE B, (BCBC; B MEETS C; B DURING C), !D, D DURING C, A OVERLAPS C, P DURING A WITHIN 9 "
+    "DEFINE A AS TEMP(s.x > 1), B AS TEMP(s.x > 2), C AS TEMP(s.x > 3), D AS TEMP(s.x > 4), P AS s.x = 5);\n"
 )
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
@@ -102,7 +105,8 @@ def test_a_select_is_drawn_as_a_network(shown: Page) -> None:
     titles = visible(shown, "svg.network .title")
     assert titles.count("stream S") == 1, "a stream that is read twice is drawn once"
     assert {"select result", "correlate", "aggregate groups", "filter"} <= set(titles)
-    assert shown.value("all('svg.network path.flow').length") == len(titles)
+    in_sight = "all('svg.network path.flow').filter(e => e.getClientRects().length).length"
+    assert shown.value(in_sight) == len(titles)
     inside = """all("svg.network .operator").filter(e => e.getClientRects().length).map(e => {
       const frame = e.querySelector(".agent").getBBox();
       return [...e.querySelectorAll("text")].every(t => t.getBBox().x >= frame.x &&
@@ -123,6 +127,21 @@ def test_a_select_has_steps_prices_and_relations(shown: Page) -> None:
     click(shown, "[role=tab][data-tab=spark]")
     assert visible(shown, "td code")[-1] == "result"
     assert len(visible(shown, "[role=tabpanel]")) == 1
+    click(shown, "nav a:nth-child(1)")
+
+
+def test_a_temporal_pattern_has_a_constraint_graph(shown: Page) -> None:
+    click(shown, "nav a:nth-child(4)")
+    click(shown, "[data-tab=nfa]")
+    assert visible(shown, "svg.constraints text.title") == ["1. A", "2. C", "3. B", "4. P", "no D"]
+    outside = """all(".symbol, g.relation", document.querySelector("svg.constraints")).flatMap((g) => {
+      const frame = g.querySelector("rect").getBoundingClientRect();
+      return [...g.querySelectorAll("text")].map((t) => [t.getBoundingClientRect(), frame, t.textContent]);
+    }).filter(([t, f]) => t.width &&
+      (t.left < f.left || t.right > f.right || t.top < f.top || t.bottom > f.bottom))"""
+    assert shown.value(f"{outside}.map((one) => one[2])") == []
+    dashed = "getComputedStyle(document.querySelector('svg.constraints .absent .body')).strokeDasharray"
+    assert shown.value(dashed) != "none"
     click(shown, "nav a:nth-child(1)")
 
 
@@ -149,3 +168,17 @@ def test_without_scripts_everything_is_there(tmp_path: Path) -> None:
         assert found.value("document.querySelectorAll('.step').length") >= 3
         script = "[...document.querySelectorAll('.step, .plan, svg')].every(e => e.getClientRects().length)"
         assert found.value(script)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (400, 900)])
+def test_the_plan_is_seen_without_scrolling(width: int, height: int, tmp_path: Path) -> None:
+    """The query and what is said of it stand beside the plan, or below it."""
+    path = tmp_path / "plan.html"
+    path.write_text(as_html(explain(SCRIPT), "simple"))
+    with page() as found:
+        found.open(path, width=width, height=height)
+        box = "document.querySelector('.operation').getBoundingClientRect()"
+        assert found.value(f"{box}.bottom") < height / 2
+        summary = "document.querySelector('.summary').getBoundingClientRect()"
+        assert found.value(f"{summary}.left >= {box}.right || {summary}.top >= {box}.bottom")
+        assert found.value("document.documentElement.scrollWidth <= innerWidth")

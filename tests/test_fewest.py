@@ -95,6 +95,7 @@ def test_a_number_that_is_too_large_for_numbers() -> None:
     assert bound is not None and 2**40 < bound.number <= 2**62
 
 
+@pytest.mark.long
 def test_the_failure_comes_after_the_first_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are 36 million matches; enumerated up to the limit, they would be 8 million."""
     match = query("SEQ(A a, B b, C c) WHERE [id] WITHIN 5000 RETURN a.x")

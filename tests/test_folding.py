@@ -14,9 +14,9 @@ from in_rows import bound
 from neelc.ir.program import Column
 from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, DataType, Decimal
 from neelc.rows.plan.plan import row_plan
-from neelc.runtime.kernels.rows.backtracking import FOLDS, PathAggregate
 from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
+from neelc.runtime.values.path_folds import FOLDS, PathAggregate
 from neelc.scalar.type_of import value_type
 
 WHOLE = (0, 1, 7, -3, 2**62, -(2**62), None)

@@ -16,7 +16,6 @@ from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir.types import DOUBLE
-from neelc.pattern.analysis.keys import partition_keys
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.kernel_plan import kernel_plan
 from neelc.runtime.failures import KernelError
@@ -37,6 +36,7 @@ PAIRS = 80
 """Least number of pairs in a part."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_queries(part: int) -> None:
     tally, refused = Tally(), Counter[str]()
@@ -172,12 +172,6 @@ def test_texts_and_decimals_of_several_events(text: str, strategy: str) -> None:
         tables = random_tables(Random(seed), lasting=False)
         check_pair(next_query, {**tables}, tally, seed)
     assert tally.with_matches or strategy == STRICT
-
-
-def test_what_is_not_exact_is_refused() -> None:
-    next_query = query(f"SEQ(A a, B+ b[], C c) WHERE max(b[].kind) = c.kind {NEXT}", POINTS)
-    with pytest.raises(UnsupportedQuery, match="while a run is looking for its next event"):
-        kernel_plan(next_query, partition_keys(next_query), "MILLISECOND")
 
 
 def test_runs_remember_what_is_asked_for() -> None:

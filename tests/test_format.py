@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from generate import expressions, patterns, scripts, streams, syntax
 from hypothesis import given, settings
 
@@ -25,6 +26,7 @@ def test_patterns_are_read_back(tree: Pattern) -> None:
     assert parse.pattern(show(tree)) == tree
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(scripts.scripts(2))
 def test_scripts_are_read_back(tree: Script) -> None:

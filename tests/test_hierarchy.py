@@ -160,7 +160,7 @@ def test_errors(text: str, expected: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("DRILL UP Fine (Car TO Taxi)", "`DRILL UP` is no operation"),
+        ("DRILL UP Fine (Car TO Taxi)", "`DRILL UP` is not an operation"),
         ("PATTERN SEQ(Car a, Bus b) WHERE [levl(street, Place.city)]", "an attribute is expected here"),
         ("PATTERN Car a PARTITION BY level(street, P.a, P.b, P.c)", "an attribute is expected here"),
     ],

@@ -147,4 +147,4 @@ def test_a_pattern_cannot_read_rows_without_times(tmp_path: Path, capsys: pytest
     )
     assert main(["check", str(script)]) == 1
     message = capsys.readouterr().err
-    assert message.count("nothing says when its rows are") == 1 and "script.neel:3:13" in message
+    assert message.count("its rows have no declared times") == 1 and "script.neel:3:13" in message

@@ -52,6 +52,7 @@ def compared(first: int, count: int) -> RoundFindings:
     return checked(partial(check_query, worlds=WORLDS), first, count)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_queries(part: int) -> None:
     findings = compared(part * QUERIES, QUERIES)
@@ -81,6 +82,7 @@ def test_wrong_chunks_are_noticed() -> None:
         assert compared(0, 40).broken
 
 
+@pytest.mark.long
 def test_an_event_twice_is_noticed() -> None:
     anything = patch.object(weighing, "are_different", lambda found: found.counts[:, 0] == 0)
     with anything:
@@ -214,6 +216,7 @@ class TestDistributions:
         program = imprecise_plan(query("SEQ(A a, B b)", head), (), "MILLISECOND").program
         assert isinstance(program.steps[-1], Weigh)
 
+    @pytest.mark.long
     def test_wide_triangles(self) -> None:
         """A million times: the middle is after half of them."""
         head = HEAD.format("DISTRIBUTION TRIANGULAR")

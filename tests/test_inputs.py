@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.feather
@@ -297,4 +297,4 @@ def test_only_spark_replays() -> None:
         with pytest.raises(
             TypeError, match=r"replay takes a DataFrame of Spark, .*; streams without end run"
         ):
-            neelc.replay(data)
+            neelc.replay(cast(Any, data))

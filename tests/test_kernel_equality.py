@@ -11,7 +11,7 @@ import pytest
 from asked_cases import CASES, PATHS, question
 from generate.rewritable import sample
 from in_bridge import run, way
-from kernel_fuzz import Different, Tally, check_sample, run_round
+from kernel_fuzz import FAMILIES, Different, Tally, check_sample, run_round
 
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime import columns as segments
@@ -35,6 +35,13 @@ def test_random_queries(part: int) -> None:
     assert seen.with_matches >= PAIRS // 3
     assert seen.chunked >= PAIRS // 20
     assert len(seen.forms) >= 2
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "all"])
+def test_random_queries_of_a_family(family: str) -> None:
+    seen = run_round(1, 14, FAMILIES[family])
+    assert seen.broken == []
+    assert seen.with_matches >= 4
 
 
 def everything(low: segments.Ints, high: segments.Ints, *_: object) -> tuple[segments.Ints, segments.Ints]:

@@ -82,9 +82,9 @@ def test_the_time_of_the_run() -> None:
     noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
     assert list(neelc.local().sql(text, args={"now": noon}, Events=data).rows()) == [(noon, True)]
     before = datetime.now(UTC)
-    ((now, same),) = neelc.local().sql(text, Events=data).rows()
+    ((now, same),) = cast(Any, neelc.local().sql(text, Events=data).rows())
     assert before <= now <= datetime.now(UTC) and same
-    with pytest.raises(neelc.NeelError, match="which is no time: 5"):
+    with pytest.raises(neelc.NeelError, match="which is not a time: 5"):
         neelc.local().sql(text, args={"now": 5}, Events=data)
     with pytest.raises(Exception, match="unknown argument `now`"):
         neelc.local().sql(TWICE, args={"now": noon}, Events=data)

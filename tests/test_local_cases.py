@@ -67,7 +67,7 @@ def test_an_error_that_does_not_come_is_a_difference(tmp_path: Path) -> None:
     matches = "matches\na  b\n1  2\n"
     expects = AGREE.replace(matches, "error\nerror[NEEL5009]: AFTER MATCH SKIP leads nowhere\n")
     outcome = run_locally(one_case(tmp_path, expects))
-    assert not outcome.passed and "an error is expected, and there is none:\na  b\n1  2" in outcome.diff
+    assert not outcome.passed and "an error was expected, but there was none:\na  b\n1  2" in outcome.diff
 
 
 def test_files_of_a_case_are_read_by_the_engine(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from variant_values import VALUES
 
 import neelc
 from neelc.api.errors import NeelQueryError
-from neelc.api.rules import Rules
+from neelc.api.local_rules import LocalRules
 from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.ir.types import BIGINT, DOUBLE, STRING, Array, Map
 
@@ -32,7 +32,7 @@ ROWS = pa.table(
 BANK = neelc.stream(ROWS, timestamp="ts", type="kind", unit="s")
 
 
-def rules(given: Any, **more: Any) -> Rules:
+def rules(given: Any, **more: Any) -> LocalRules:
     return neelc.local().rules(given, **{"Bank": BANK, **more})
 
 
@@ -147,7 +147,7 @@ def test_matches_of_two_keys_are_two_for_joins() -> None:
 def test_a_session_has_rules(tmp_path: Path) -> None:
     session = neelc.local()
     session.register("Bank", ROWS, timestamp="ts", type="kind", unit="s")
-    with pytest.raises(ValueError, match="no rule: give some"):
+    with pytest.raises(ValueError, match="no rules: pass some"):
         session.sql_all()
     session.register_rules({"burst": "PATTERN Nothing n", "large": LARGE})
     session.register_rules({"burst": BURST})

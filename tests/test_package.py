@@ -123,3 +123,34 @@ def test_the_version_stands_in_one_place() -> None:
     texts = (path.read_text() for path in [*modules().values(), ROOT / "pyproject.toml"])
     assert not any(f'"{version}"' in text for text in texts)
     assert f"## {version}" in (ROOT / "docs" / "changelog.md").read_text()
+
+
+ON_CONDA_FORGE = {"antlr4-python3-runtime": "antlr-python-runtime", "duckdb": "python-duckdb"}
+"""Packages that have another name there."""
+
+
+def recipe(name: str) -> list[str]:
+    """The values of a key of the recipe for conda: what stands after it, or the list below it."""
+    text = (ROOT / "docs" / "packaging" / "conda" / "recipe.yaml").read_text()
+    found = re.search(rf"^( *){name}:(?: +(\S.*))?\n((?:\1 +- .*\n)*)", text, re.MULTILINE)
+    assert found, name
+    return [line.strip().removeprefix("- ") for line in (found[2] or found[3]).splitlines()]
+
+
+def test_the_recipe_for_conda_says_what_setup_cfg_says() -> None:
+    options, metadata = configuration()["options"], configuration()["metadata"]
+    needed = [f"python {options['python_requires']}"]
+    for line in requirements("options", "install_requires").values():
+        name, _, version = line.partition(" ")
+        needed.append(f"{ON_CONDA_FORGE.get(name, name)} {version.replace(' ', '')}")
+    assert sorted(recipe("run")) == sorted(needed)
+    assert recipe("version")[0] == f'"{metadata["version"]}"'
+    assert recipe("summary") == [f'"{metadata["description"]}"']
+    assert recipe("license") == [metadata["license_expression"]]
+    scripts = configuration()["options.entry_points"]["console_scripts"].split("\n")
+    assert recipe("entry_points") == [line for line in scripts if line]
+
+
+def test_the_recipe_builds_as_the_build_system_says() -> None:
+    (least,) = re.findall(r'requires = \["setuptools (>= \d+)"\]', (ROOT / "pyproject.toml").read_text())
+    assert f"setuptools {least.replace(' ', '')}" in recipe("host")

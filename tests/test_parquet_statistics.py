@@ -132,7 +132,7 @@ def test_too_many_files(tmp_path: Path) -> None:
 def test_files_that_tell_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", {"ts": ["x"], "id": [1]})
     assert values_and_notes(path, {"ts": BIGINT})[1] == (
-        "S: the Parquet footers do not tell the span of `ts`",
+        "S: the Parquet footers do not contain the span of `ts`",
     )
     (tmp_path / "b.parquet").write_text("no Parquet")
     found, [note] = values_and_notes(tmp_path / "b.parquet", {"ts": BIGINT})

@@ -19,7 +19,7 @@ def draw(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("draw")
 
 
-@pytest.mark.parametrize("name", ["hospital", "strategies", "scopes", "pushdown"])
+@pytest.mark.parametrize("name", ["hospital", "strategies", "scopes", "pushdown", "benchmarks"])
 def test_pictures_are_up_to_date(name: str, draw: ModuleType, update: bool) -> None:
     drawn, path = getattr(draw, name)(), IMAGES / f"{name}.svg"
     if update:
@@ -30,6 +30,14 @@ def test_pictures_are_up_to_date(name: str, draw: ModuleType, update: bool) -> N
 @pytest.mark.parametrize("path", sorted(IMAGES.glob("*.[sp][vn]g")), ids=lambda path: path.name)
 def test_pictures_are_small(path: Path) -> None:
     assert path.stat().st_size <= MOST_BYTES
+
+
+def test_all_screenshots_are_made_by_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(IMAGES))
+    known = importlib.import_module("screenshots").SCREENSHOTS
+    assert sorted(known) == sorted(path.stem for path in IMAGES.glob("*.png"))
+    pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    assert not [name for name in known if f"images/{name}.png" not in pages], "each is shown somewhere"
 
 
 @pytest.mark.parametrize("number", [0, 1, 3], ids=["SEQ", "AND", "a window of its own"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import product
@@ -122,10 +123,29 @@ def test_the_graph_of_the_mixed_workload() -> None:
     assert graph(found).edges[3, 4]["saving"] == pytest.approx(1550)
 
 
-def test_networkx_is_loaded_only_for_a_search() -> None:
-    program = "import sys, neelc.sharing.sharing; print('networkx' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+def test_networkx_is_loaded_only_for_the_graph() -> None:
+    """`neelc explain` looks for a plan in each run: loading networkx takes longer than the search."""
+    program = (
+        "import sys; from generate.workloads import MIXED; from pattern_examples import query\n"
+        "from neelc.sharing.cost import CostModel; from neelc.sharing.expressions import expressions\n"
+        "from neelc.sharing.operators import Workload\n"
+        "from neelc.sharing.plan_finder import find_plan, graph\n"
+        "found = Workload(expressions(query(MIXED)), CostModel(lambda component: 10)); find_plan(found)\n"
+        "print('networkx' in sys.modules); graph(found); print('networkx' in sys.modules)"
+    )
+    paths = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    run = [sys.executable, "-c", program]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, env=paths)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_islands_are_the_connected_components() -> None:
+    import networkx
+
+    for seed in range(20):
+        found = workload(Random(seed), 12)
+        islands = sorted(tuple(sorted(one)) for one in networkx.connected_components(graph(found)))
+        assert opportunities(found).islands == tuple(islands)
 
 
 def test_the_page_about_sharing_shows_this_plan() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from browser import Page, browser, page
-from drawn_pictures import drawn, rows
+from drawn_pictures import LASTING, drawn, rows
 
+from neelc.explain.html import framed
 from neelc.tools.report.page import report_page
-from neelc.tools.report.picture import MOST_EVENTS
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
 
@@ -84,7 +84,7 @@ def mouse(found: Page, kind: str, x: float, y: float, **more: Any) -> None:
 def place_of(found: Page, event: str) -> tuple[float, float]:
     """Where an event, known by its text `x`, is on the screen."""
     script = f"""(() => {{ const [line] = timelines, [stage] = line.stages, {{ model }} = line;
-      const at = model.values.findIndex((values) => values.includes({event!r}));
+      const at = model.lane.findIndex((_, at) => model.values.of(at).includes({event!r}));
       const box = stage.canvas.getBoundingClientRect();
       return [box.left + stage.x(model.start[at]), box.top + stage.yOf(at)]; }})()"""
     x, y = found.value(script)
@@ -273,7 +273,7 @@ def test_fifty_thousand_events(tmp_path: Path) -> None:
     chance = random.Random(1)
     many = [
         {"ts": at, "kind": chance.choice("ABCDE"), "id": chance.randrange(3), "x": str(at)}
-        for at in range(MOST_EVENTS)
+        for at in range(50_000)
     ]
     picture = drawn("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 2", many)
     with page() as found:
@@ -303,4 +303,166 @@ def test_rows_of_match_recognize(tmp_path: Path) -> None:
         click(found, "[data-do=next]")
         said = text(found, ".details")
         assert "top" in said and "STRT STRT 0 UP UP 1" in said
+        assert found.problems == []
+
+
+READINGS = "CREATE STREAM S (ts BIGINT, id BIGINT, heat INT, load INT) TIMESTAMP BY ts UNIT SECOND;\n"
+OVERLAPS = """SELECT * FROM S AS r MATCH_RECOGNIZE_TEMPORAL (PARTITION BY r.id MEASURES START(H).ts AS hot
+  PATTERN H OVERLAPS L DEFINE H AS TEMP(r.heat > 80), L AS TEMP(r.load > 50))"""
+HEATS = [(90, 10), (92, 60), (95, 80), (70, 85), (60, 90), (60, 20)]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1400, 480])
+def test_situations_stand_in_lanes_of_their_key(tmp_path: Path, dark: bool, width: int) -> None:
+    events = [
+        {"ts": at, "id": key, "heat": heat, "load": load if key == 7 else 0}
+        for key in (3, 7)
+        for at, (heat, load) in enumerate(HEATS, 1)
+    ]
+    picture = drawn(OVERLAPS, events, head=READINGS)
+    with page() as found:
+        opened(found, tmp_path / "lanes.html", report_page([picture]), dark=dark, width=width)
+        view = "timelines[0].view"
+        # The key with a match comes first, with all of its lanes.
+        assert found.value(f"{view}.lanes.map((lane) => {view}.model.lanes[lane])") == [
+            *(f"{key}, {lane}" for key in (7, 3) for lane in ("H", "L", "heat (values)", "load (values)"))
+        ]
+        high = "(t) => [...t.stages[0].model.scale.keys()].filter((e) => t.stages[0].model.scale[e] === {}).map((e) => t.stages[0].yOf(e))"  # noqa: E501
+        assert min(found.value(f"({high.format(0)})(timelines[0])")) > min(
+            found.value(f"({high.format(1)})(timelines[0])")
+        )
+        click(found, "[data-do=next]")
+        told = text(found, ".details")
+        assert "H OVERLAPS L (HLHL)" in told and "decided at" in told
+        assert text(found, ".counts .seen") == "8 lanes, 3 situations"
+        assert found.value("document.documentElement.scrollWidth <= innerWidth")
+        stage = "timelines[0].stages[0]"
+        points = found.value(f"{stage}.points(0)")
+        middle = [(points[0][at] + points[1][at]) / 2 for at in (0, 2)]
+        assert found.value(f"{stage}.at({middle[0]}, {middle[1]})")["kind"] == "match"
+        found.value("document.querySelector('[data-key]').value = 0")
+        found.value("document.querySelector('[data-key]').dispatchEvent(new Event('change'))")
+        assert text(found, ".counts .seen") == "4 of 8 lanes, 1 situation"
+        assert found.problems == []
+
+
+def test_events_that_last_tell_their_relations(tmp_path: Path) -> None:
+    events = [
+        {"ts": 0, "te": 5, "kind": "A", "id": 1, "x": "a"},
+        {"ts": 3, "te": 8, "kind": "B", "id": 1, "x": "b"},
+    ]
+    picture = drawn("PATTERN AND(A a, B b) WHERE [id] AND a OVERLAPS b WITHIN 9", events, head=LASTING)
+    with page() as found:
+        opened(found, tmp_path / "lasting.html", report_page([picture]))
+        click(found, "[data-do=next]")
+        assert "a OVERLAPS b" in text(found, ".details")
+        assert found.problems == []
+
+
+def stretched(keys: int = 40, each: int = 300) -> list[dict[str, object]]:
+    """Much time, in which each key has a match now and then: the first one is late."""
+    chance = random.Random(3)
+    found = []
+    for key in range(keys):
+        at = chance.randrange(200)
+        for number in range(each):
+            at += chance.randrange(1, 200)
+            kind = "B" if number > 40 and chance.random() < 0.05 else "A" if chance.random() < 0.5 else "D"
+            found.append({"ts": at, "kind": kind, "id": key, "x": f"{key}/{number}"})
+    return sorted(found, key=lambda row: int(str(row["ts"])))
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    picture = drawn("CREATE QUERY Pairs AS PATTERN SEQ(A a, B b) WHERE [id] WITHIN 60", stretched())
+    with page() as found:
+        opened(found, tmp_path_factory.mktemp("page") / "long.html", report_page([picture]))
+        yield found
+        assert found.problems == []
+
+
+VIEW, STAGE = "timelines[0].view", "timelines[0].stages[0]"
+ARCS = """(() => { const [stage] = timelines[0].stages, { view, of } = stage, [first, last] = stage.rows();
+  const isInSight = (match, row = view.row[of.lane[match]]) => row >= first && row < last
+    && of.end[match] >= view.range[0] && of.start[match] <= view.range[1];
+  const drawn = stage.bundles.flatMap(({ items }) => items);
+  const counts = stage.bundles.map(({ items }) => items.length);
+  return [drawn, [...of.matches.keys()].filter((match) => isInSight(match)), counts]; })()"""
+SMALLEST = """(() => { const [stage] = timelines[0].stages, box = stage.canvas.getBoundingClientRect();
+  const several = stage.bundles.filter(({ items }) => items.length > 1);
+  const [one] = several.sort((a, b) => a.items.length - b.items.length), [x, y] = stage.crest(one);
+  return [box.left + x, box.top + y, one.items.length]; })()"""
+
+
+def test_a_long_time_opens_at_the_first_match(long: Page) -> None:
+    low, high = long.value(f"{VIEW}.range")
+    first, whole = long.value("[timelines[0].model.panels[0].start[0], timelines[0].model.range[1]]")
+    assert low < first < low + (high - low) / 4
+    assert high - low < whole / 4
+    top = long.value(f"{VIEW}.row[timelines[0].model.panels[0].lane[0]]")
+    assert top == 0 and long.value("document.querySelector('[data-order]').value") == "first"
+    assert text(long, ".seen").startswith("40 lanes, 12,000 events")
+
+
+def test_the_title_is_the_name_of_the_query(long: Page) -> None:
+    assert text(long, "h2") == "Pairs"
+    assert long.value("document.title").startswith("Pairs: ")
+    assert report_page([drawn(QUERY, EVENTS)]).count("<h2>some</h2>") == 1
+
+
+def test_at_each_zoom_every_match_in_sight_is_in_one_arc(long: Page) -> None:
+    """What lies together is one arc with its number; nothing is left out, and nothing is drawn twice."""
+    long.value(f"{VIEW}.fit()")
+    most = []
+    for _ in range(10):
+        settled(long)
+        shown_matches, there, counts = long.value(ARCS)
+        assert len(set(shown_matches)) == len(shown_matches)
+        assert there and set(there) <= set(shown_matches)
+        assert len(counts) <= 70 * 20
+        most.append(max(counts))
+        long.value(f"{VIEW}.zoom(0.5, timelines[0].model.panels[0].start[0])")
+    assert most[0] > 1 and most[-1] == 1, "zooming in leads to single matches"
+
+
+def test_the_number_of_an_arc_can_be_pointed_at_and_zoomed_into(long: Page) -> None:
+    long.value(f"{VIEW}.fit()")
+    settled(long)
+    x, y, count = long.value(SMALLEST)
+    mouse(long, "mouseMoved", x, y)
+    assert text(long, ".tip").startswith(f"{count} matches first")
+    before = width(long)
+    for kind in ("mousePressed", "mouseReleased"):
+        mouse(long, kind, x, y, button="left", clickCount=1)
+    assert width(long) < before / 3
+
+
+def test_events_have_the_colours_of_their_variables(tmp_path: Path) -> None:
+    """Two variables of one type can be told apart, and events in no match from both."""
+    picture = drawn("PATTERN SEQ(A a, A c) WHERE [id] WITHIN 2", [*rows("aa", 1), *rows("..a", 2)])
+    with page() as found:
+        opened(found, tmp_path / "colours.html", report_page([picture]))
+        assert text(found, ".chip") == "A a c 3"
+        assert found.value("[...timelines[0].model.panels[0].tint]") == [0, 1, 255]
+        assert found.value(
+            "timelines[0].stages[0].palette.types[0] !== timelines[0].stages[0].palette.types[1]"
+        )
+        assert found.problems == []
+
+
+def test_in_a_frame_the_picture_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "frame.html"
+    path.write_text(framed(report_page([drawn(QUERY, EVENTS)])))
+    with page() as found:
+        found.open(path, width=1000, height=700)
+        found.picture(tmp_path / "frame.png")
+    inner = report_page([drawn(QUERY, EVENTS)]).replace("window.parent !== window", "true")
+    with page() as found:
+        opened(found, tmp_path / "inner.html", inner, width=980, height=640)
+        top, bottom = found.value(
+            "(({ top, bottom }) => [top, bottom])(document.querySelector('.stages').getBoundingClientRect())"
+        )
+        assert top < 110 and bottom < 640
+        assert found.value("document.querySelector('.tools').getBoundingClientRect().top") > bottom
         assert found.problems == []

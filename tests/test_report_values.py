@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from pathlib import Path
 
 import pytest
 from browser import Page, browser, page
-from drawn_pictures import drawn, rows
+from drawn_pictures import LASTING, drawn, rows
 from test_report_page import opened, settled
 
 from neelc.tools.report.page import limits, report_page
 from neelc.tools.report.picture import Picture
-from neelc.tools.report.record import record
+from neelc.tools.report.record import packed, record
 
 UP = "PATTERN SEQ(A a, B b) WITHIN 10"
 
@@ -84,7 +86,7 @@ def test_times_before_1970_and_after_9999(shown: Page) -> None:
 
 MODEL = """(() => {{ const data = JSON.parse(document.getElementById("pictures").textContent)[0];
   const matches = {rows}.map(([from, to]) => [[], [], [], [], from, to, 0]);
-  const events = {{ start: [], end: null, lane: [], type: [], values: [], stream: [], types: [] }};
+  const events = {{ start: [], end: null, lane: [], type: [], stream: [], types: [], columns: [] }};
   const panels = [{{ ...data.panels[0], matches }}];
   const model = new Model({{ ...data, events, lanes: ["results"], panels }});
   return [model.range, model.panels[0].end]; }})()"""
@@ -100,11 +102,46 @@ def test_rows_without_an_end_last_as_long_as_anything(shown: Page) -> None:
 CROWD = """(() => { const tall = [], many = [...Array(70000).fill(1), ...Array(35000).fill(9)];
   const view = { range: [0, 30], hidden: new Set(), isFound: () => true };
   const stage = { view, labels: 0, per: 1, width: 30,
-    model: { types: [["A", 0]], type: many.map(() => 0), colour: [0] }, palette: { types: ["red"] }, base: 28,
+    model: { types: [["A", 0]], type: many.map(() => 0), colour: [0] }, palette: { types: ["red"] },
+    of: { tint: many.map(() => FREE) },
     y: () => 50, work: 0, pen: { fillRect: (x, y, width, height) => tall.push(height) } };
   Stage.prototype.crowd.call(stage, { start: many, items: many.map((_, event) => event) }, 0);
   return tall; })()"""
 
 
 def test_more_events_on_a_pixel_than_small_numbers_count(shown: Page) -> None:
-    assert shown.value(CROWD) == pytest.approx([20, 10])
+    assert shown.value(CROWD) == pytest.approx([14, 7])
+
+
+TIMES = """(() => { const [{ model }] = timelines, [[stored]] = model.data.events.columns;
+  return [...model.lane.keys()].map((event) => [stored, model.values.of(event)[0]]); })()"""
+
+
+@pytest.mark.skipif(browser() is None, reason="never: no Chromium on this machine")
+def test_a_column_that_is_the_time_is_not_stored(tmp_path: Path) -> None:
+    """The page writes times as the columns of the stream have them."""
+    stamps = ["2024-03-01 08:00:00", "2024-03-01 08:00:00.5", "2024-03-31 03:30:00.000001"]
+    head = "CREATE STREAM S (ts TIMESTAMP, kind STRING, id BIGINT, x STRING) TIMESTAMP BY ts TYPE BY kind;\n"
+    at = [datetime.fromisoformat(stamp).replace(tzinfo=UTC) for stamp in stamps]
+    events = [{"ts": time, "kind": "A", "id": 1, "x": "a"} for time in at]
+    data = record(drawn("PATTERN SEQ(A a, A b) WITHIN 1 SECOND", events, head=head))
+    assert [values[0] for values in data["events"]["values"]] == stamps
+    path = tmp_path / "times.html"
+    path.write_text(report_page([drawn("PATTERN SEQ(A a, A b) WITHIN 1 SECOND", events, head=head)]))
+    with page() as found:
+        found.open(path)
+        assert found.value(TIMES) == [[None, stamp] for stamp in stamps]
+
+
+def test_what_is_packed_is_what_there_was() -> None:
+    events = [
+        {"ts": at, "te": at + at % 3, "kind": "AB"[at % 2], "id": at % 2, "x": "NULL" if at % 5 else None}
+        for at in range(40)
+    ]
+    data = record(drawn("PATTERN SEQ(A a, B b) WITHIN 2", events, head=LASTING))
+    small = packed(data)["events"]
+    assert list(accumulate(small["since"])) == data["events"]["start"]
+    ends = [start + length for start, length in zip(data["events"]["start"], small["end"], strict=True)]
+    assert ends == data["events"]["end"]
+    ((_, *columns),) = small["columns"]
+    assert small["columns"][0][0] is None and columns[-1] == {"texts": ["NULL"], "at": [0] * 40}

@@ -20,9 +20,10 @@ PAGE = ROOT / "docs" / "reference" / "rules.md"
 
 HEAD = """# Rewriting rules
 
-In the order they run. Each rule is a function in a file of its name in `compiler/pattern/rules/`; its
-docstring has the proof and more examples. [Rewriting](../explanation/rewriting.md) explains the whole. This
-page is written by `pytest --update` from the docstrings.
+The rules in the order in which they run. Each rule is a function in a file of the same name in
+`compiler/pattern/rules/`; its docstring has the proof and more examples.
+[Rewriting](../explanation/rewriting.md) gives an overview. `pytest --update` writes this page from the
+docstrings.
 """
 
 NETWORKS = """## Networks of SELECT

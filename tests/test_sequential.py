@@ -171,7 +171,7 @@ def test_too_large_automata_are_refused() -> None:
         ("MEASURES PREV(a.x) AS v PATTERN a b", "`PREV` moves over the rows of a match"),
         ("PATTERN a b DEFINE b AS x > PREV(a.x)", "PREV goes back from the event that is being checked"),
         ("PATTERN a b DEFINE b AS x > PREV(101).x", "PREV goes back 100 events at most"),
-        ("PATTERN !a b USING EVENTUALLY FOLLOWED BY", "`!a` must stand between two symbols"),
+        ("PATTERN !a b USING EVENTUALLY FOLLOWED BY", "`!a` must be between two symbols"),
         ("PATTERN a !b? c USING FOLLOWED BY WITHIN 1", "`!b` reads no event where symbols follow eventually"),
         ("MEASURES sum(a.x) AS total PATTERN a+ b", "`sum` moves over the rows of a match"),
         ("MEASURES a.x AS v, b.x AS v PATTERN a b", "two measures are called `v`"),

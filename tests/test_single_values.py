@@ -22,6 +22,7 @@ from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent
 from neelc.runtime.values.operations import OPERATIONS, compiled
 from neelc.runtime.values.times import UTC, Months, in_zone
+from neelc.scalar.functions import PARSERS
 from neelc.scalar.signatures import SCALAR_SIGNATURES, Signature
 from neelc.scalar.type_of import is_zoned
 
@@ -162,6 +163,9 @@ LITERALS = (
 )
 
 
+DOCUMENTS = ("a.s", "a.n", "to_json(a.arr)", "to_json(a.m)", "to_json(a.st)")
+
+
 def calls(signature: Signature, chance: Random) -> Iterator[str]:
     """Calls with arguments of all types."""
     least, most = len(signature.required), len(signature.required) + len(signature.optional)
@@ -175,7 +179,14 @@ def calls(signature: Signature, chance: Random) -> Iterator[str]:
             given[0] = f"array({given[0]}, a.s, 'POINT (1 2)')"
         if "unit" in signature.required:
             given[0] = chance.choice(("MONTH", "DAY", "SECOND"))
-        yield f"{signature.name}({', '.join(given)})"
+        if "schema" in signature.required:
+            given[-1] = chance.choice(("'ARRAY<STRING>'", "'MAP<STRING, DOUBLE>'", "'x INT, y STRING'"))
+        if "path" in signature.required[1:] and "variant" in signature.name:
+            given[1] = chance.choice(("'$'", "'$.a'", "'$[1]'"))
+        if "variant" in signature.name:
+            given[0] = f"parse_json({chance.choice(DOCUMENTS)})"
+        call = f"{signature.name}({', '.join(given)})"
+        yield f"to_json({call})" if signature.name in PARSERS else call
 
 
 @pytest.mark.parametrize("name", SCALAR_SIGNATURES)

@@ -18,7 +18,7 @@ from neelc.cli import main
 from neelc.engines.spark.grids import MEETING
 from neelc.runtime.space_columns import column_of_space, geometry_column
 from neelc.runtime.values.functions import geodesic
-from neelc.runtime.values.functions.space import SPATIAL, geometries, single, texts
+from neelc.runtime.values.functions.space import SPATIAL, geometries, is_geometry, single, texts
 from neelc.runtime.values.order import comparable
 from neelc.scalar.signatures import SCALAR_SIGNATURES
 from neelc.tools import cases
@@ -51,6 +51,13 @@ def geometry(chance: Random) -> str:
     return chance.choices(kinds, weights)[0]
 
 
+def constant(chance: Random) -> str:
+    """A geometry as conditions may name it."""
+    while not is_geometry(text := geometry(chance)):
+        pass
+    return text
+
+
 PAIRS = tuple(name for name, one in SPATIAL.items() if one.takes == "gg" and one.gives == "boolean")
 
 
@@ -60,7 +67,7 @@ def condition(chance: Random, one: str, other: str) -> str:
     if chance.random() < 0.2:
         sides[0] = f"st_buffer({sides[0]}, {chance.choice(('1', '0.5', '-1'))})"
     if chance.random() < 0.2:
-        sides[1] = f"'{geometry(chance)}'" if chance.random() < 0.5 else f"st_envelope({sides[1]})"
+        sides[1] = f"'{constant(chance)}'" if chance.random() < 0.5 else f"st_envelope({sides[1]})"
     pair = ", ".join(sides)
     metric = chance.choice(("", ", 'geodesic'"))
     near = 300_000 if metric else 2.5

@@ -109,10 +109,10 @@ def test_a_selectivity_that_fits_no_condition(tmp_path: Path) -> None:
         ('{"streams": {"Trades": {"events": NaN}}}', "NaN is not a number"),
         ('{"streams": {"Trades": {"events": 1e999}}}', "streams.Trades.events: 1E+999 is too large"),
         ('{"streams": {"Trades": {"events": -5}}}', "streams.Trades.events: EVENTS is at least 0, not -5"),
-        ('{"streams": {"Trades": {}, "Trades": {}}}', 'the key "Trades" stands twice in one object'),
+        ('{"streams": {"Trades": {}, "Trades": {}}}', 'the key "Trades" occurs twice in one object'),
         (
             '{"streams": {"Trades": {"events": 1}, "trades": {"events": 2}}}',
-            "streams.trades: stream Trades stands twice in the file",
+            "streams.trades: stream Trades occurs twice in the file",
         ),
         (
             '{"streams": {"Trades": {"columns": {"prise": {"nulls": 0}}}}}',

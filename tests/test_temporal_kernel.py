@@ -16,6 +16,7 @@ import pytest
 from neelc.runtime.columns import FIRST_TIME, LAST_TIME
 from neelc.runtime.failures import MAX_PARTIAL, KernelFailure
 from neelc.runtime.kernels.temporal import kernel, matching
+from neelc.runtime.kernels.temporal.certainty import CertainMatcher
 from neelc.runtime.kernels.temporal.kernel import temporal
 from neelc.runtime.kernels.temporal.program import (
     BITS,
@@ -744,6 +745,41 @@ def test_a_stream_is_called_when_a_negation_is_certain() -> None:
     assert run.found == {(0, 0): 1}
     run.call([], run.wake)
     assert run.memory.is_empty and run.wake is None
+
+
+def test_open_runs_of_many_symbols_are_not_tried_in_all_combinations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 14 symbols that begin one after the other and go on, each set could go on: 16,384 of them."""
+    count, cases = 14, 0
+    judged = CertainMatcher._is_same
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal cases
+        cases += 1
+        return judged(*arguments)
+
+    monkeypatch.setattr(CertainMatcher, "_is_same", counted)
+    words = tuple(
+        word_of(text, "A") for text in ("AABB", "ABAB", "ABBA", "ABA.B", "AA.BB", "AB.BA", "AAB.B", "AA.B.B")
+    )
+    program = TemporalProgram(
+        tuple(TemporalSymbol(f"S{number}", True, number) for number in range(count)),
+        ("k",),
+        (alternative_of(count, words),),
+        (TemporalOutput("t", 0, RunPart.START, TIME),),
+        100,
+    )
+    run = StreamRun(program)
+    for time in range(count + 6):
+        bits = (1 << min(time + 1, count)) - 1
+        run.call([{"k": 1, TIME: time, "x": 0, "n": time, BITS: bits}], time)
+        assert run.found.total() == (time + 1 >= count), "when the last symbol begins"
+    assert 0 < cases < 100
+
+
+def alternative_of(count: int, words: tuple[Word, ...]) -> TemporalAlternative:
+    """Each symbol and the next one form one of the words."""
+    pairs = (TemporalConstraint(number, number + 1, words) for number in range(count - 1))
+    return TemporalAlternative(tuple(range(count)), tuple(pairs))
 
 
 def random_temporal() -> None:

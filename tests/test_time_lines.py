@@ -78,7 +78,12 @@ def test_results_of_queries_have_their_times(form: str, tmp_path: Path) -> None:
     found = neelc.local().sql(f"{PAIRS} RETURN a.id, match_start, match_end", S=stream)
     path = tmp_path / "found.csv"
     found.write(path)
-    forms = {"arrow": found.arrow, "df": found.df, "frame": lambda: found, "file": lambda: str(path)}
+    forms: dict[str, Callable[[], object]] = {
+        "arrow": found.arrow,
+        "df": found.df,
+        "frame": lambda: found,
+        "file": lambda: str(path),
+    }
     events = neelc.timeline(forms[form]()).picture.shown.events
     assert {event.end > event.start for event in events} == {True}
 

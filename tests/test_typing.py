@@ -101,7 +101,7 @@ def test_what_is_right_comes_back_unchanged() -> None:
 # One line for each message: the expression, then code, sentence and [hint].
 WRONG = """
 a.o = 1
-    NEEL2101 BOOLEAN and INT cannot be compared [a BOOLEAN is a condition of its own: x, or NOT x]
+    NEEL2101 BOOLEAN and INT cannot be compared [a BOOLEAN is itself a condition: x, or NOT x]
 a.dt > 5
     NEEL2101 DATE and INT cannot be compared [a date is written DATE '2020-01-31']
 a.ts - a.ts < 10
@@ -137,7 +137,7 @@ coalesce()
 sqrt(a.o)
     NEEL2106 the argument of `sqrt` must be a number, not BOOLEAN [its form is sqrt(DOUBLE)]
 round(a.c, a.i)
-    NEEL2106 argument 2 of `round` must be written as a number [for example round(x, 2)]
+    NEEL2106 argument 2 of `round` must be a literal number [for example round(x, 2)]
 greatest(1, '2')
     NEEL2106 the arguments of `greatest` have no type in common: INT, STRING
 encode(a.s, 'windows-1252')
@@ -151,7 +151,7 @@ get_json_object(a.s, '$.a[*]')
 map(a.arr, 1)
     NEEL2106 a map has no keys of type ARRAY<INT>
 conv(a.s, a.i, 2)
-    NEEL2106 argument 2 of `conv` must be written as a number [its form is conv(STRING, number, INT)]
+    NEEL2106 argument 2 of `conv` must be a literal number [its form is conv(STRING, number, INT)]
 a.arr['x']
     NEEL2106 an array's elements are counted by integers, not STRING
 sum(b[].o)
@@ -163,13 +163,13 @@ INTERVAL '1' MONTH '2' DAY
 CAST(a.i AS DATE)
     NEEL2108 INT cannot be cast to DATE [days since an epoch: date_add(DATE '1970-01-01', x)]
 upper(DISTINCT a.s)
-    NEEL2109 DISTINCT is for aggregates; `upper` is none
+    NEEL2109 DISTINCT is for aggregates; `upper` is not one
 max(sum(a.i))
-    NEEL2109 `sum` over all matches cannot stand inside another aggregate
+    NEEL2109 `sum` over all matches cannot be inside another aggregate
 first(a.i)
     NEEL2109 matches have no order, so there is no first of them [min and max need no order; of a list: first(b[].x)]
 sum(b[].i * c[].i)
-    NEEL2109 an aggregate ranges over one list, but this one names b[] and c[]
+    NEEL2109 an aggregate covers one list, but this one names b[] and c[]
 """  # noqa: E501
 PAIRS = list(zip(WRONG.strip().split("\n")[::2], WRONG.strip().split("\n")[1::2], strict=True))
 

@@ -2,6 +2,7 @@
 
 The cross product of a million positions and ten thousand areas does not end in a useful time: it is measured
 on a slice of the positions, with all areas, and multiplied. Both ask the same predicate, of the same texts.
+SedonaDB, where it can be installed, answers the same question with its own join; both read files of Parquet.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import shapely
+from bench.data import BUILD
 from bench.row import Row
 from bench.sides import agree, seconds
+from sedona import VERSION, Unavailable, ask, python
 
 import neelc
 
@@ -42,7 +46,11 @@ def areas(count: int) -> pa.Table:
     return pa.table({"number": np.arange(count), "area": shapely.to_wkt(found, rounding_precision=3)})
 
 
-def found(query: str, **tables: pa.Table) -> int:
+SEDONA = """SELECT p.id AS id, a.number AS number FROM positions p
+JOIN areas a ON st_contains(st_geomfromtext(a.area), st_geomfromtext(p.pos))"""
+
+
+def found(query: str, **tables: Any) -> int:
     return sum(batch.num_rows for batch in neelc.local().sql(query, **tables))
 
 
@@ -64,6 +72,7 @@ def rows(scale: float) -> list[Row]:
     slow = f"cross product {estimated:,.0f} s ({cross:.1f} s for {SLICE:,})"
     measured = f"{estimated / grid:.0f}x: grid {grid:.1f} s, {slow}"
     return [
+        *against_sedona(whole, few, what),
         Row(
             what,
             measured,
@@ -72,4 +81,31 @@ def rows(scale: float) -> list[Row]:
             {"grid": grid, "cross product of a slice": cross},
         ),
         agree("pairs of the slice", {name: results[name] for name in ("grid", "cross product")}),
+    ]
+
+
+def against_sedona(whole: pa.Table, few: pa.Table, what: str) -> list[Row]:
+    """No goal: SedonaDB is made for such joins, and knows no streams."""
+    try:
+        python()
+    except Unavailable as why:
+        return [Row(f"{what}: SedonaDB", str(why))]
+    BUILD.mkdir(parents=True, exist_ok=True)
+    paths = {name: BUILD / f"spatial-{name}.parquet" for name in ("positions", "areas", "pairs")}
+    pq.write_table(whole, paths["positions"])
+    pq.write_table(few, paths["areas"])
+    files = {name: paths[name] for name in ("positions", "areas")}
+    theirs = ask(SEDONA, files, paths["pairs"])
+    counts: dict[str, int] = {}
+
+    def ours() -> None:
+        streams = {name: neelc.stream(str(path), timestamp="ts") for name, path in files.items()}
+        counts["neelc"] = found(GRID, Positions=streams["positions"], Areas=str(paths["areas"]))
+
+    taken, _ = seconds(ours)
+    counts["SedonaDB"] = pq.read_metadata(paths["pairs"]).num_rows
+    shown = f"neelc {taken:.1f} s, SedonaDB {VERSION} {theirs:.1f} s"
+    return [
+        Row(f"{what}, against SedonaDB", shown, numbers={"neelc": taken, "SedonaDB": theirs}),
+        agree("pairs, as SedonaDB finds them", counts),
     ]

@@ -1,15 +1,21 @@
-"""MATCH_RECOGNIZE_TEMPORAL on the local engine: against SQL by hand, and against an AND of intervals.
+"""MATCH_RECOGNIZE_TEMPORAL: against SQL by hand on Spark and on DuckDB, and against an AND of intervals.
 
-By hand, DuckDB finds the intervals (gaps and islands) and joins them. For AND, they are made so too, and are
-the events of a PATTERN. How much earlier a match is there than the ends of all its intervals is said in event
-time. The effect of the order of relations (15.4) is not measured: that order cannot be chosen. Throughput is
-that of JEPC's experiments (15.7.2): random valid patterns of n symbols with m relations, one partition, an
-event every 1,000 units of time, intervals of at most l, a window of w.
+By hand, Spark or DuckDB finds the intervals (gaps and islands) and joins them, with the same text of SQL; on
+Spark both sides run in one session and read one file. For AND, on the local engine, they are made by hand
+too, and are the events of a PATTERN. How much earlier a match is there than the ends of all its intervals is
+said in event time.
+
+The effect of the order in which symbols are joined is that of figure 15.4: the kernel by itself, on sets of x
+intervals for each of 8 symbols with 16 relations, in the order of the constraint graph and in random ones.
+Intervals are as the text says, but those of one symbol do not overlap. Throughput is that of JEPC's
+experiments (15.7.2): random valid patterns of n symbols with m relations, one partition, an event every 1,000
+units of time, intervals of at most l, a window of w.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from random import Random
@@ -19,10 +25,21 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+from bench import spark
+from bench.data import BUILD
 from bench.row import Row
 from bench.sides import agree, faster, in_turn, seconds
 
 import neelc
+from neelc import syntax as parse
+from neelc.algebra.plan.temporal import temporal_plan
+from neelc.ir.algebra import Algebra, TemporalMatcher
+from neelc.ir.node import walk
+from neelc.program import bind
+from neelc.runtime.kernels.temporal.kernel import temporal
+from neelc.runtime.kernels.temporal.program import BITS, TIME, TemporalProgram
+from neelc.source import Source
 
 EVENTS, SOME_KEYS, MANY_KEYS = 2_000_000, 20, 2_000
 GENERATED = 200_000
@@ -33,6 +50,10 @@ SETTINGS = {
         (8, 16, length, window) for length in (70_000, 130_000) for window in (100_000, WINDOW)
     ],
 }
+
+SETS, PATTERNS, SYMBOLS, RELATIONS = 30, 10, 8, 16
+ORDERS = {25: 2_473 / 805, 30: 6.0}
+"""Intervals of each symbol in a set, and how many times faster JEPC's matcher was in the optimised order."""
 
 STREAM = "CREATE STREAM Readings (ts BIGINT, id INT, a BOOLEAN, b BOOLEAN, c BOOLEAN) TIMESTAMP BY ts;\n"
 TEMPORAL = {
@@ -96,6 +117,24 @@ def by_hand(query: str, table: pa.Table) -> int:
     return sum(batch.num_rows for batch in session.sql(query).to_arrow_reader(100_000))
 
 
+def on_spark(table: pa.Table, keys: int) -> list[Row]:
+    """Both sides are Spark's: what neelc makes of the clause, and the SQL by hand."""
+    path = BUILD / f"readings-{table.num_rows}-{keys}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+    frame = spark.read(path)
+    frame.createOrReplaceTempView("readings")
+    measured = []
+    for name, query in TEMPORAL.items():
+        ours = neelc.Session(spark.session()).compile(query, Readings=frame).to_df()
+        sides = {"neelc": ours, "by hand": spark.session().sql(BY_HAND[name])}
+        what = f"Spark: {name}, {table.num_rows:,} events, {keys:,} keys"
+        taken = in_turn({side: partial(spark.execute, one) for side, one in sides.items()})
+        measured.append(faster(f"{what}, against Spark's SQL by hand", taken, 5))
+        measured.append(agree(f"{what}: matches", {side: one.count() for side, one in sides.items()}))
+    return measured
+
+
 def by_and(table: pa.Table) -> int:
     session = duckdb.connect()
     session.register("readings", table)
@@ -118,7 +157,8 @@ def rows(scale: float) -> list[Row]:
             measured.append(faster(f"{what}, against DuckDB's SQL by hand", in_turn(sides), 5))
             measured.append(agree(f"{what}: matches", {side: ask() for side, ask in sides.items()}))
         measured += against_and(table, keys)
-    return [*measured, *earlier(table), *throughput(scale)]
+        measured += on_spark(table, keys)
+    return [*measured, *earlier(table), *orders(scale), *throughput(scale)]
 
 
 def against_and(table: pa.Table, keys: int) -> list[Row]:
@@ -163,10 +203,10 @@ def generated(n: int, longest: int, count: int) -> pa.Table:
     return pa.table({"ts": times, "id": np.zeros(count, np.int32), **columns})
 
 
-def pattern(n: int, m: int) -> str:
+def pattern(n: int, m: int, seed: str = "") -> str:
     """A valid pattern: of n random intervals, relations that hold, and others beside them, m in all. Every
     symbol has a relation with one before it."""
-    chance = Random(f"{n} {m}")
+    chance = Random(f"{n} {m}{seed}")
     ends = [sorted(chance.sample(range(20), 2)) for _ in range(n)]
     pairs = [(chance.randrange(i), i) for i in range(1, n)]
     free = [pair for pair in combinations(range(n), 2) if pair not in pairs]
@@ -201,15 +241,68 @@ def word(one: Sequence[int], other: Sequence[int]) -> str:
     raise AssertionError(f"{one} and {other} have no relation")
 
 
-def jepc(n: int, m: int, window: int) -> str:
+def jepc(n: int, m: int, window: int | None, seed: str = "") -> str:
     columns = ", ".join(f"x{i + 1} BOOLEAN" for i in range(n))
     symbols = "\n  ".join(f"S{i + 1} AS TEMP(e.x{i + 1})" for i in range(n))
     return f"""CREATE STREAM EventStream (ts BIGINT, id INT, {columns}) TIMESTAMP BY ts;
 FROM EventStream e PARTITION BY e.id
 DEFINE {symbols.replace("TEMP(e.x1)", "TEMP(e.x1) DO out = END(e).id", 1)}
-PATTERN {pattern(n, m)}
-WITHIN {window}
+PATTERN {pattern(n, m, seed)}
+{"" if window is None else f"WITHIN {window}"}
 RETURN out"""
+
+
+def orders(scale: float) -> list[Row]:
+    """All patterns in the order of their constraint graphs, and each in a random order."""
+    measured = []
+    for count, goal in ORDERS.items():
+        sets = max(round(SETS * scale), 10)
+        events = intervals(sets, count)
+        planned = [_planned(jepc(SYMBOLS, RELATIONS, None, f" {number}")) for number in range(PATTERNS)]
+        shuffled = [_shuffled(one, Random(f"{number} {count}")) for number, one in enumerate(planned)]
+        sides = {"order of the graph": planned, "random order": shuffled}
+        asks = {side: partial(_matches, programs, events) for side, programs in sides.items()}
+        what = f"figure 15.4: x = {count}, {sets} sets, {PATTERNS} patterns"
+        measured.append(faster(what, in_turn(asks), goal))
+        measured.append(agree(f"{what}: matches", {side: ask() for side, ask in asks.items()}))
+    return measured
+
+
+def intervals(sets: int, count: int) -> pa.RecordBatch:
+    """Events at which `count` runs of each symbol begin and end, 10 to 100 instants long and apart."""
+    chance = np.random.default_rng(count)
+    ends = chance.integers(10, 101, (sets, SYMBOLS, 2 * count)).cumsum(axis=2)
+    width = int(ends.max()) + 2
+    ends += np.arange(sets)[:, None, None] * width
+    begun, ended = ends[:, :, ::2], ends[:, :, 1::2]
+    instants = np.unique(np.concatenate([begun.ravel(), ended.ravel(), ended.ravel() + 1]))
+    bits = np.zeros(len(instants), dtype=np.int64)
+    for symbol in range(SYMBOLS):
+        begins, last = begun[:, symbol].ravel(), ended[:, symbol].ravel()
+        holds = np.searchsorted(begins, instants, side="right") > np.searchsorted(last, instants)
+        bits |= holds.astype(np.int64) << symbol
+    keys = pa.array(instants // width, type=pa.int32())
+    return pa.RecordBatch.from_pydict({"id": keys, TIME: instants % width, BITS: bits})
+
+
+def _planned(query: str) -> TemporalProgram:
+    source = Source(query)
+    found = bind(parse.read(source), source, (), {}).queries[0].query
+    assert isinstance(found, Algebra)
+    [matcher] = (node for node in walk(found.root) if isinstance(node, TemporalMatcher))
+    return temporal_plan(matcher.clause, "MILLISECOND").program
+
+
+def _shuffled(program: TemporalProgram, chance: Random) -> TemporalProgram:
+    """The same with its symbols in another order."""
+    [alternative] = program.alternatives
+    symbols = chance.sample(alternative.symbols, len(alternative.symbols))
+    return replace(program, alternatives=(replace(alternative, symbols=tuple(symbols)),))
+
+
+def _matches(programs: Sequence[TemporalProgram], events: pa.RecordBatch) -> int:
+    results = (temporal(program)(iter([events])) for program in programs)
+    return sum(batch.num_rows for batches in results for batch in batches)
 
 
 def throughput(scale: float) -> list[Row]:

@@ -52,8 +52,11 @@ def measure(name: str, scale: float) -> list[Row]:
     return rows
 
 
-def write(results: Mapping[str, list[Row]], scale: float) -> None:
-    """Results of other benchmarks at the same scale are kept, with when and where they were measured."""
+def write(results: Mapping[str, list[Row]], scale: float, load: float = 0.0) -> None:
+    """Results of other benchmarks at the same scale are kept, with when and where they were measured.
+
+    `load`: how many processes were running before, on average over a minute.
+    """
     path = BUILD / "results.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     kept = {name: found for name, found in known.items() if found["scale"] == scale}
@@ -62,6 +65,7 @@ def write(results: Mapping[str, list[Row]], scale: float) -> None:
         "scale": scale,
         "machine": platform.platform(),
         "cores": os.cpu_count(),
+        "load": round(load, 2),
         "python": platform.python_version(),
     }
     new = {name: {**about, "rows": [asdict(row) for row in rows]} for name, rows in results.items()}
@@ -73,14 +77,14 @@ def write(results: Mapping[str, list[Row]], scale: float) -> None:
 
 def main(wanted: list[str]) -> int:
     scale = float(os.environ.get("SCALE") or 1)
-    begin = time.perf_counter()
+    begin, load = time.perf_counter(), os.getloadavg()[0]
     results: dict[str, list[Row]] = {}
     for path in sorted(Path(__file__).parent.glob("bench_*.py")):
         if not wanted or path.stem in wanted:
             results[path.stem] = measure(path.stem, scale)
             print(table(results[path.stem]), flush=True)
     spark.stop()
-    write(results, scale)
+    write(results, scale, load)
     with_goals = [row for rows in results.values() for row in rows if row.met is not None]
     if len(results) > 1:
         print("\nall goals")

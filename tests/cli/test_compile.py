@@ -145,4 +145,6 @@ def test_watermarks_of_streams(neelc: Here) -> None:
     neelc.write("query.neel", text)
     assert neelc("compile", "query.neel", given[0], given[1] + "5 seconds").status == 0
     done = neelc("compile", "query.neel", given[0], given[1] + "5 rows")
-    assert done.status == 2 and "watermark: `5 rows` is no length of time; for example 10 seconds" in done.err
+    assert (
+        done.status == 2 and "watermark: `5 rows` is not a length of time; for example 10 seconds" in done.err
+    )

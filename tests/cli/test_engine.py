@@ -284,6 +284,43 @@ def test_why_looks_at_data_on_this_machine(neelc: Here, monkeypatch: pytest.Monk
     assert (done.status, done.out) == (3, "") and done.err.startswith("engine: Spark (1 file, 41 bytes; ")
 
 
+WITHOUT_SPARK = """
+import sys
+class NoSpark:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j"):
+            raise ImportError(name)
+sys.meta_path.insert(0, NoSpark())
+import neelc
+from neelc.cli import main
+for command in {commands}:
+    assert main(command.split()) == 0, command
+found = neelc.local().sql("PATTERN SEQ(A a, C c)", trades=neelc.stream("trades.csv", type="sym"))
+assert found.count() == 1
+"""
+
+
+def test_commands_need_neither_java_nor_pyspark(neelc: Here) -> None:
+    commands = (
+        "check script.neel",
+        "compile --target duckdb script.neel",
+        "compile script.neel",
+        "explain script.neel",
+        "explain script.neel --analyze",
+        "run script.neel --query up --report up.html --stats-out up.json",
+        "why script.neel --query up",
+        "run script.neel --all",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK.format(commands=commands)],
+        cwd=neelc.directory,
+        env={"PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 NEVER = "a.ts + b.ts + c.ts + d.ts + e.ts = -1"
 """What takes for ever to find out."""
 

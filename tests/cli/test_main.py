@@ -92,7 +92,16 @@ def loaded_by(*arguments: str, given: str = "", at: Path | None = None) -> tuple
 def test_light_commands_start_without_heavy_packages(tmp_path: Path) -> None:
     text, loaded = loaded_by("fmt", "-", given="PATTERN A a", at=tmp_path)
     assert text == "PATTERN A a;\n"
-    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.pattern"} & loaded == set()
+    assert {"pyspark", "pyarrow", "neelc.runtime.reference", "neelc.pattern", *NOT_NEEDED} & loaded == set()
+
+
+NOT_NEEDED = {"sqlglot", "html.entities", "importlib.resources", "tempfile", "zipfile"}
+"""What takes long to load, and what neither `fmt` nor `check` of a pattern uses."""
+
+
+def test_checking_a_pattern_loads_no_engine() -> None:
+    _, loaded = loaded_by("check", "hospital.neel", at=EXAMPLES / "hospital")
+    assert {"pyspark", "pyarrow", "duckdb", "numpy", "sqlglot", "html.entities"} & loaded == set()
 
 
 def test_the_list_of_commands_loads_none_of_them() -> None:

@@ -6,6 +6,8 @@ import io
 import os
 import pty
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -20,12 +22,15 @@ def shown(look: progress.Look | None, seconds: float) -> str:
         running.begin("finding matches", look)
         time.sleep(seconds)
     os.set_blocking(ours, False)
-    try:
-        return os.read(ours, 1_000_000).decode()
-    except OSError:  # nothing was written
-        return ""
-    finally:
-        os.close(ours)
+    with os.fdopen(ours, "rb", buffering=0) as end:
+        return b"".join(_pieces(end)).decode()
+
+
+def _pieces(end: io.FileIO) -> Iterator[bytes]:
+    """A terminal hands out what was written in pieces, of 4 KiB for example."""
+    with suppress(OSError):  # its other end is closed: nothing more will come
+        while piece := end.read(65_536):
+            yield piece
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

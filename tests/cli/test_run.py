@@ -33,11 +33,11 @@ def test_run_at_a_time(neelc: Here) -> None:
     assert neelc(*up, "--now", "1970-01-01 00:00:01").out == "a  b  price\n"
     wrong = "neelc: --now noon: no time; for example '2024-05-01 12:00:00'\n"
     assert neelc(*RUN, "--now", "noon") == Done(2, "", wrong)
-    asked = "neelc: compile: the script asks for the time of the run: give it with --now TIME\n"
+    asked = "neelc: compile: the script uses the current time: pass it with --now TIME\n"
     assert neelc("compile", "script.neel") == Done(2, "", asked)
     assert neelc("compile", "script.neel", "--now", "2024-05-01").status == 0
     neelc.write("script.neel", SCRIPT)
-    unused = "neelc: --now: the script asks for no time; current_timestamp() does\n"
+    unused = "neelc: --now: the script does not use the current time; current_timestamp() does\n"
     assert neelc(*RUN, "--now", "2024-05-01") == Done(2, "", unused)
 
 
@@ -103,7 +103,14 @@ def test_run_a_script_without_a_query(neelc: Here) -> None:
     ("setting", "message"),
     [
         (("--master", "local"), "run --master: a setting of Spark, which --engine reference does without"),
-        (("--strategy", "join"), "run --strategy: a setting of Spark, which --engine reference does without"),
+        (
+            ("--strategy", "join"),
+            "run --strategy: a setting of the local engine and Spark, not of --engine reference",
+        ),
+        (
+            ("--most-matches", "3"),
+            "run --most-matches: a setting of the local engine and Spark, not of --engine reference",
+        ),
         (
             ("-o", "out.parquet"),
             "run --engine reference: Parquet is for the other engines; use csv, json or table",

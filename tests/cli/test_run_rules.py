@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Done, Here, process
@@ -154,7 +155,7 @@ def test_no_rule_is_left(rules: Here, run: RunCommand) -> None:
     done = rules(*run, "rules", "--query", "After")
     assert (done.status, done.out, done.err) == (1, "", ERRORS)
     done = rules(*run, "rules/bank.neel", "--all")
-    assert done == Done(2, "", "neelc: run: there is no query in rules/bank.neel\n")
+    assert done == Done(2, "", "neelc: run: no query in rules/bank.neel\n")
 
 
 def test_many_rules_are_not_listed(rules: Here, run: RunCommand) -> None:
@@ -209,12 +210,38 @@ def test_inputs_are_not_replaced(rules: Here, run: RunCommand) -> None:
     ("option", "message"),
     [
         (("--strategy", "join"), "run --strategy: "),
-        (("--report", "page.html"), "run --report: for one query, not for rules"),
+        (("--report", "page.html", "--report-key", "id"), "run --report-key: for one query, not for rules"),
     ],
 )
 def test_what_is_for_one_query(option: tuple[str, ...], message: str, rules: Here) -> None:
     done = rules("run", "rules", *option)
     assert (done.status, done.out) == (2, "") and message in done.err
+
+
+def picture(page: str) -> dict[str, Any]:
+    """What a page shows."""
+    found: dict[str, Any] = json.loads(page.split('id="pictures">')[1].split("</script>")[0])[0]
+    return found
+
+
+def test_the_report_of_rules(rules: Here) -> None:
+    """A lane for each rule, those without matches too; all engines say the same."""
+    rules.write("rules/rare.neel", "PATTERN Transfer t WHERE t.amount > 1000000 RETURN t.amount;")
+    pages = []
+    for engine in ("reference", "local"):
+        done = rules("run", "--engine", engine, "rules", "--report", f"{engine}.html")
+        assert done.status == 0 and f"{engine}.html: written" in done.err
+        pages.append((rules.directory / f"{engine}.html").read_text())
+    assert pages[0] == pages[1]
+    found = picture(pages[0])
+    assert found["lanes"] == ["Large", "Total", "burst", "rare"]
+    (panel,) = found["panels"]
+    shown = [[found["lanes"][match[6]], *match[3][1:], *match[4:6]] for match in panel["matches"]]
+    large, burst = '{"t_amount":1500.0}', '{"account":"a","at":70}'
+    assert shown == [["burst", "a", burst, 0, 10], ["Large", "", large, 0, 0]]
+    assert ">4 rules<" in pages[0] and ">2 matches.<" in pages[0]
+    assert "Without times, and not drawn: the rows of Total." in pages[0]
+    assert "2 with matches, 2 without" in pages[0]
 
 
 def test_times_of_different_kinds(rules: Here, run: RunCommand) -> None:
@@ -231,7 +258,7 @@ def test_times_of_different_kinds(rules: Here, run: RunCommand) -> None:
         )
         rules.write(f"rules/{name}.neel", text)
     done = rules(*run, "rules")
-    assert done.status == 2 and "some rules count time in numbers, others in timestamps" in done.err
+    assert done.status == 2 and "some rules use numbers as times, others timestamps" in done.err
     assert rules(*run, "rules", "--query", "logged").out.splitlines()[1] == (
         'logged  null  2024-05-01 10:00:00  2024-05-01 10:00:00  {"l_what":"x"}'
     )

@@ -63,7 +63,7 @@ def test_what_only_spark_knows_is_asked_when_it_has_started(tmp_path: Path) -> N
     assert (done.status, done.out.splitlines()[0]) == (0, "total,other"), done.err
     assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == ["15", "14", "13"]
     wrong = process("check", "script.neel", directory=tmp_path)
-    assert wrong.status == 1 and "are known to Spark only" in wrong.err
+    assert wrong.status == 1 and "are known only to Spark" in wrong.err
 
 
 def heard(terminal: int) -> Iterator[str]:

@@ -43,7 +43,8 @@ def bank(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> Here:
         ),
         (
             "--stream Bank=in,watermark=soon",
-            "--stream Bank=in,watermark=soon: watermark: `soon` is no length of time; for example 10 seconds",
+            "--stream Bank=in,watermark=soon: watermark: `soon` is not a length of time; "
+            "for example 10 seconds",
         ),
         (
             "--stream Bnak=in",
@@ -70,7 +71,7 @@ def bank(neelc: Here, monkeypatch: pytest.MonkeyPatch) -> Here:
         ),
         (
             "--stream Bank=in --out alerts",
-            "stream --out alerts: say where the state is kept: --checkpoint DIR",
+            "stream --out alerts: name a directory for the state: --checkpoint DIR",
         ),
         (
             "--stream Bank=in --out delta://alerts --checkpoint state --format csv",
@@ -105,7 +106,7 @@ def test_output_inside_of_a_source_is_refused(bank: Here) -> None:
     done = bank("stream", "bank.neel", "--stream", "Bank=in", "--out", "in/alerts", "--checkpoint", "state")
     assert done.status == 2 and "it is inside in, the data of stream Bank" in done.err
     done = bank("stream", "bank.neel", "--stream", "Bank=in", "--out", "out", "--checkpoint", "out/state")
-    assert done.status == 2 and "is inside of it; keep them apart" in done.err
+    assert done.status == 2 and "is inside it; use separate directories" in done.err
 
 
 STREAMED = ("stream", "bank.neel", "--stream", "Bank=in", "--checkpoint", "state", "--out", "alerts")

@@ -87,8 +87,9 @@ def test_what_the_local_engine_finds_must_agree(neelc: Here, monkeypatch: pytest
 
 
 def test_what_the_local_engine_refuses_is_listed(neelc: Here) -> None:
-    far = "PATTERN SEQ(A a, B+ b[] EACH NEXT) WHERE b[i].t > b[i-2].t RETURN a.t AS a, b[last].t AS b"
-    neelc.write("one.case", CASE.replace("PATTERN SEQ(A a, B b) RETURN a.t AS a, b.t AS b", far))
+    late = "PATTERN SEQ(A a, SEQ(B b, !A x)+ k[]) WITHIN 9 WHEN COMPLETE RETURN a.t AS a, a.t AS b"
+    case = CASE.replace("PATTERN SEQ(A a, B b) RETURN a.t AS a, b.t AS b", late).replace("1  2\n", "")
+    neelc.write("one.case", case)
     done = neelc("test", "--engine", "local", ".")
     assert (
         done.out.startswith("not on the local engine: NEEL4001: ") and "\n  one.case\n\n1 passed" in done.out

@@ -58,3 +58,27 @@ def drawn_clauses(chance: Random, seen: tuple[Seen, ...]) -> KeptMatches:
     return KeptMatches(
         one_per if kind != "several" or chance.random() < 0.8 or not skip else (), skip, suppress
     )
+
+
+def kept_beside_others(seed: int) -> Sample | None:
+    """The same, of matches that are kept for each `id`, where the events of all of them are counted or must
+    be consecutive."""
+    chance = Random(f"beside others {seed}")
+    strict = chance.random() < 0.5
+    if strict or chance.random() < 0.4:
+        any_match, strategy = SelectionStrategy.ANY_MATCH, SelectionStrategy.STRICT
+        found = kleene_sample(seed, strategy=strategy if strict else any_match)
+    else:
+        found = sample(seed)
+    if found is None or found.query.confidence is not None or found.match.is_imprecise:
+        return None
+    query = found.query
+    if query.partition_by or (strict and query.strategy != SelectionStrategy.STRICT):
+        return None
+    if not strict:
+        query = replace(query, within=p.Window(number(chance.choice([4, 6, 9])), "EVENT"))
+    asked = with_kept(query, chance)
+    same = SameAttributes(("id",))
+    where = [one for one in conjuncts(asked.where) if one != same]
+    asked = replace(asked, where=together([*where, same]))
+    return with_order(replace(found, script=script_of(asked, found.script), shared=False), seed, 0.3)

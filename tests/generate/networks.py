@@ -6,7 +6,8 @@ Domains are small, so that ties, NULLs, equal values and empty results happen of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count, pairwise
 from random import Random
 
@@ -58,8 +59,16 @@ class Network:
 
 
 def made(text: str, tables: Tables) -> Network:
-    source = Source(text, "network")
-    return Network(text, bind(parse.read(source), source, agents=AGENTS), tables)
+    head = _streams() if text.startswith(STREAMS) else ()  # it takes longer to read than the rest
+    source = Source(text.removeprefix(STREAMS), "network")
+    script = parse.read(source)
+    script = replace(script, statements=(*head, *script.statements))
+    return Network(text, bind(script, source, agents=AGENTS), tables)
+
+
+@cache
+def _streams() -> tuple[Statement, ...]:
+    return parse.read(Source(STREAMS, "network")).statements
 
 
 def networks(random: Random, how_many: int) -> Iterator[Network]:

@@ -14,6 +14,10 @@ ALONE = (
 """Conditions on one event. A symbol may have none: then every event emits it."""
 
 
+SKIPS = (
+    "AFTER MATCH SKIP PAST LAST EVENT", "AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT EVENT",
+)  # fmt: skip
+
 FOLLOWING = (None,) * 6 + (
     "DIRECTLY FOLLOWED BY", "EVENTUALLY FOLLOWED BY", "EVENTUALLY FOLLOWED BY", "FOLLOWED BY WITHIN 1",
     "FOLLOWED BY WITHIN 2 MILLISECONDS",
@@ -54,6 +58,7 @@ def _clause(random: Random, variables: bool) -> str:
     named = [one for one in definitions if one[0] in used]
     parts.append(f"PATTERN {pattern}")
     parts += [f"USING {following}"] if following else []
+    parts += [random.choice(SKIPS)] if random.random() < 0.25 else []
     if named:
         parts.append(f"DEFINE {', '.join(named)}")
     text = " ".join(parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from kafka_broker import Broker, Unavailable, broker, spark_jars
 
 pyspark_sql = pytest.importorskip("pyspark.sql")
+find_spark_home = pytest.importorskip("pyspark.find_spark_home")
 
 
 HERE = Path(__file__).parent
@@ -51,11 +53,26 @@ def spark() -> Iterator[object]:
         # for most of Spark's own code.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config(map=dict(checkpoint_settings()))
         .getOrCreate()
     )
     yield session
     session.stop()
+
+
+def checkpoint_settings() -> Iterator[tuple[str, str]]:
+    """Else Spark starts two programs for each file of a checkpoint, `chmod` and `readlink`, and writes
+    its checksum to a second one. Queries that are killed run in processes of their own, where it does.
+
+    Spark 4.0 has the class in another package than Spark 4.1.
+    """
+    (jar,) = Path(find_spark_home._find_spark_home(), "jars").glob("spark-sql_*.jar")
+    with zipfile.ZipFile(jar) as classes:
+        names = classes.namelist()
+    for name in names:
+        if name.endswith("/FileSystemBasedCheckpointFileManager.class"):
+            yield "spark.sql.streaming.checkpointFileManagerClass", name[:-6].replace("/", ".")
+            yield "spark.sql.streaming.checkpoint.fileChecksum.enabled", "false"
 
 
 @pytest.fixture(scope="session")

@@ -199,8 +199,7 @@ def test_what_a_stream_cannot_be(spark: Any, trades: Any) -> None:
         assert str(raised.value) == f"{whole} {said}"
     for call, said in (
         (lambda: neelc.stream(trades, timestamp=wrong), "timestamp"),
-        (lambda: neelc.match_recognize(trades, pattern="A", partition_by=wrong), "partition_by"),
-        (lambda: neelc.match_recognize(trades, pattern="A", order_by=[wrong]), "order_by"),
+        (lambda: neelc.stream(trades, then_by=[wrong]), "then_by"),
         (lambda: neelc.funnel(trades, by=wrong), "by"),
     ):
         with pytest.raises(TypeError) as raised:

@@ -52,5 +52,5 @@ def test_groups_and_steps_that_none_reached(partial: Any) -> None:
 def test_what_is_no_funnel_is_refused(partial: Any) -> None:
     with pytest.raises(ValueError, match="there is no column stopped"):
         neelc.funnel(partial.drop("stopped"))
-    with pytest.raises(ValueError, match="columns of its own called share"):
+    with pytest.raises(ValueError, match="already has columns called share"):
         neelc.funnel(partial.withColumnRenamed("device", "share"), by=["share"])

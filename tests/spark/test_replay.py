@@ -150,12 +150,12 @@ def test_paths_and_what_is_refused(spark: Any, tmp_path: Path) -> None:
     frame = spark.sql("SELECT 1 AS n, 'x' AS ts")
     calls: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: neelc.replay(streaming), "replay: takes bounded data"),
-        (lambda: neelc.replay(frame), "replay: column ts is of type STRING, which is no time"),
+        (lambda: neelc.replay(frame), "replay: column ts is of type STRING, which is not a time"),
         (lambda: neelc.replay(frame.drop("ts")), r"replay: which column is the timestamp\? Say timestamp="),
         (lambda: neelc.replay(frame, timestamp="m"), "replay: no column m; columns: n, ts"),
         (lambda: neelc.replay(frame, timestamp="n", batches=0), "replay: batches is a number from 1 to"),
         (lambda: neelc.replay(frame, timestamp="n", speed=0), "replay: speed is a number above 0, not 0"),
-        (lambda: neelc.replay(frame, timestamp="n", shuffle_within="soon"), "`soon` is no length of time"),
+        (lambda: neelc.replay(frame, timestamp="n", shuffle_within="soon"), "`soon` is not a length of time"),
     )
     for call, why in calls:
         with pytest.raises(ValueError, match=why):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 import warnings
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,9 @@ from variant_values import VALUES
 
 import neelc
 from neelc.api.errors import NeelQueryError
+from neelc.api.timeline import SparkDrawing
+from neelc.cli.report import RulesReport
+from neelc.cli.run_rules import with_json
 from neelc.scalar.variants import variant_json
 
 
@@ -59,6 +64,26 @@ def test_one_rule_has_its_own_columns(name: str, all_rules: Any, spark: Any, ban
 def test_the_table_is_written_and_read(all_rules: Any, spark: Any, tmp_path: Path) -> None:
     all_rules.df.write.parquet(str(tmp_path / "alarms"))
     assert texts(spark.read.parquet(str(tmp_path / "alarms"))) == texts(all_rules.df)
+
+
+def test_the_report_of_rules(spark: Any, all_rules: Any) -> None:
+    """What `neelc run rules/ --report` writes."""
+    program = all_rules.bound.program
+    places = tuple(place for place, one in enumerate(program.queries) if one.name in all_rules.names)
+    bound: Any = SimpleNamespace(program=program, places=places, names=all_rules.names)
+    report = RulesReport(Path("page.html"), "rules/", bound, lambda *_: with_json(all_rules.df))
+    page = report.page(SparkDrawing(spark), {})
+    data = json.loads(page.split('id="pictures">')[1].split("</script>")[0])[0]
+    (panel,) = data["panels"]
+    shown = [(*match[3][:2], *match[4:6], match[3][2]) for match in panel["matches"]]
+    expected = [
+        (rule, "" if key is None else str(*json.loads(str(key)).values()), start, end, columns)
+        for rule, key, start, end, columns in TABLE
+        if start is not None
+    ]
+    assert sorted(shown) == sorted(expected)
+    assert data["lanes"] == sorted(all_rules.names)
+    assert "the rows of count, whos, rows." in page
 
 
 def test_a_rule_that_is_not_there(all_rules: Any) -> None:
@@ -109,7 +134,7 @@ def test_the_reference_spells_values_as_spark(spark: Any) -> None:
 def test_a_session_has_rules(spark: Any, bank: Any) -> None:
     session = neelc.Session(spark)
     session.register("Bank", bank.data, timestamp="ts", type="kind", unit="s")
-    with pytest.raises(ValueError, match="no rule: give some"):
+    with pytest.raises(ValueError, match="no rules: pass some"):
         session.sql_all()
     session.register_rules({"burst": "PATTERN Nothing n", "large": LARGE})
     session.register_rules({"burst": BURST})
@@ -180,8 +205,8 @@ def test_strict_reports_the_errors_of_all_rules(spark: Any, bank: Any) -> None:
         neelc.rules(spark, WRONG, Bank=bank)
 
 
-UNSUPPORTED = """PATTERN SEQ(Transfer a, Login+ b[] EACH NEXT) WHERE b[i].ts > b[i-2].ts
-WITHIN 1 HOUR RETURN a.account AS account"""
+UNSUPPORTED = """PATTERN SEQ(Transfer a, SEQ(Login b, !Transfer x)+ k[]) WITHIN 1 HOUR WHEN COMPLETE
+RETURN a.account AS account"""
 
 
 def test_rules_that_spark_cannot_run_are_left_out(spark: Any, bank: Any) -> None:

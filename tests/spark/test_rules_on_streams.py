@@ -66,8 +66,9 @@ def test_rules_give_what_they_give_in_a_batch(spark: Any, bank: Any) -> None:
     query = found.df.selectExpr(*AS_TEXT).writeStream.format("memory").queryName("ruled").start()
     try:
         query.processAllAvailable()
-        assert len(query.lastProgress.stateOperators) == 1
-        assert query.lastProgress.observedMetrics["neelc"]["kept"] == 0
+        progress: Any = query.lastProgress
+        assert len(progress.stateOperators) == 1
+        assert progress.observedMetrics["neelc"]["kept"] == 0
     finally:
         query.stop()
     rows = Counter(map(tuple, spark.table("ruled").collect()))

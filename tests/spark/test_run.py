@@ -65,7 +65,7 @@ def test_parquet(spark: Any, neelc: Here) -> None:
     assert spark.read.parquet(written).count() == 0
     assert names(neelc.directory) == ["script.neel", "trades.csv", "up.parquet"]
     assert neelc("run", "script.neel", "--format", "parquet").err == (
-        "neelc: run --format parquet: say where: --out PATH\n"
+        "neelc: run --format parquet requires --out PATH\n"
     )
 
 

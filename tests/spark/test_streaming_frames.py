@@ -52,7 +52,9 @@ def test_the_watermark_of_the_script_or_the_call(spark: Any, endless: Any) -> No
         assert (stream.is_streaming, stream.watermarked, stream.watermark) == (True, False, delay)
     with pytest.raises(ValueError, match="the script says WATERMARK 2 SECONDS, the call says 90 SECONDS"):
         session.compile(DECLARED.format(" WATERMARK 2 SECONDS") + PATTERN)
-    with pytest.raises(ValueError, match=r"watermark: `soon` is no length of time; for example 10 seconds"):
+    with pytest.raises(
+        ValueError, match=r"watermark: `soon` is not a length of time; for example 10 seconds"
+    ):
         neelc.stream(endless, watermark="soon")
 
 
