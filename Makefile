@@ -4,13 +4,16 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough check map fuzz mutate bench docs dist fmt clean java chromium build/mypy
+.PHONY: help demo test quick thorough check map fuzz mutate bench docs dist cluster versions fmt clean java chromium build/mypy
 
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
   if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$python; break; fi; done)
 BIN := .venv/bin
 MILLION := docs/examples/million
 CODE := compiler grammar runtime tests
+
+# Tests start many processes, each of which would compile all modules that it loads.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
@@ -39,6 +42,9 @@ demo: .venv/ready  ## a million events: matches in seconds, an explanation, and 
 test: .venv/ready java chromium  ## all tests
 	@echo "running the tests"
 	@$(BIN)/pytest -q -n 3 --dist loadgroup  # two Spark sessions; all else beside them
+
+quick: .venv/ready  ## a sample of the tests that needs no Java, in less than two minutes
+	@$(BIN)/pytest -q -n 2 --quick
 
 thorough: .venv/ready java chromium  ## all tests, with those that take long: faults and variants over streams
 	@$(BIN)/pytest -q -n 3 --dist loadgroup --thorough
@@ -92,8 +98,19 @@ docs: .venv/docs-ready  ## the documentation as a site in build/site
 	  || { cat build/docs.log >&2; exit 1; }
 	@echo "build/site/index.html"
 
-dist: .venv/ready java  ## wheel and sdist in build/dist, each installed into an empty environment and used there
+dist: .venv/ready java  ## wheel, sdist, SBOM and licences in build/dist; each package is installed and used
 	@PYTHONPATH=tests $(BIN)/python -m dist build/dist
+
+cluster: .venv/ready java  ## the fraud job on three hosts (network namespaces) while one is lost; requires root
+	@if test "$$(id -u)" = 0 && ! command -v ip >/dev/null && command -v apt-get >/dev/null; then \
+	  echo "installing iproute2 for the network of the hosts"; mkdir -p build; \
+	  { apt-get update -qq; apt-get install -y -qq iproute2; } >build/iproute2.log 2>&1 \
+	    || { tail -n 5 build/iproute2.log >&2; echo "no iproute2 could be installed" >&2; }; \
+	fi
+	@PYTHONPATH=tests $(BIN)/python -m cluster.run build/cluster $(ONLY)
+
+versions: .venv/ready java  ## a part of the tests with other versions of Spark, Python and pandas: ONLY="spark-4.1"
+	@PYTHONPATH=tests $(BIN)/python -m versions build/versions $(ONLY)
 
 fmt: .venv/ready  ## format the code
 	@$(BIN)/ruff check -q --fix-only .

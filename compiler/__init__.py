@@ -1,13 +1,15 @@
-"""neelc: complex event processing for everyone who has Spark, or a laptop."""
+"""neelc: find patterns in events with SQL-style queries, on a laptop or on Spark."""
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neelc.api.errors import NeelQueryError, NeelRunError, NeelWarning, explain_failure
     from neelc.api.funnel import funnel
-    from neelc.api.local import local
+    from neelc.api.local import LocalSession, local
     from neelc.api.local_frame import LocalFrame
     from neelc.api.query import Query
     from neelc.api.recognize import match_recognize
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from neelc.api.session import Session, sql
     from neelc.api.shipping import ship
     from neelc.api.streams import stream
+    from neelc.api.table_function import register_udtf
     from neelc.api.timeline import Timeline, timeline
+    from neelc.api.transform import pattern
     from neelc.api.why import why
     from neelc.arguments import agent, aggregate, function
     from neelc.errors import NeelError
@@ -28,8 +32,10 @@ __all__ = [
     "rules",
     "Rules",
     "match_recognize",
+    "pattern",
     "funnel",
     "local",
+    "LocalSession",
     "LocalFrame",
     "Session",
     "Query",
@@ -41,6 +47,7 @@ __all__ = [
     "agent",
     "function",
     "why",
+    "register_udtf",
     "ship",
     "NeelError",
     "NeelQueryError",
@@ -57,8 +64,10 @@ _PLACES = {
     "rules": "neelc.api.rules",
     "Rules": "neelc.api.rules",
     "match_recognize": "neelc.api.recognize",
+    "pattern": "neelc.api.transform",
     "funnel": "neelc.api.funnel",
     "local": "neelc.api.local",
+    "LocalSession": "neelc.api.local",
     "LocalFrame": "neelc.api.local_frame",
     "Session": "neelc.api.session",
     "Query": "neelc.api.query",
@@ -70,6 +79,7 @@ _PLACES = {
     "agent": "neelc.arguments",
     "function": "neelc.arguments",
     "why": "neelc.api.why",
+    "register_udtf": "neelc.api.table_function",
     "ship": "neelc.api.shipping",
     "load_ipython_extension": "neelc.api.notebook",
     "NeelError": "neelc.errors",
@@ -93,4 +103,23 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """This module, in which `pattern` is the function that users call.
+
+    The compiler has a package of that name, `neelc.pattern`, which Python would put in its place as soon as a
+    module of it is imported. All imports of the package name it in full, and need no attribute.
+    """
+
+    @property
+    def pattern(self) -> object:
+        return __getattr__("pattern")
+
+    @pattern.setter
+    def pattern(self, _: ModuleType) -> None:
+        pass
+
+
+sys.modules[__name__].__class__ = _Package

@@ -110,19 +110,45 @@ class UserAgent:
         return self.function(*frames)
 
 
+@overload
+def agent(
+    function: AgentFunction, *, columns: str, inputs: int | None = None, rows: AgentFunction | None = None
+) -> UserAgent: ...
+@overload
+def agent(
+    *, columns: str, inputs: int | None = None, rows: AgentFunction | None = None
+) -> Callable[[AgentFunction], UserAgent]: ...
+
+
 def agent(
     function: AgentFunction | None = None,
     *,
     columns: str,
     inputs: int | None = None,
     rows: AgentFunction | None = None,
-) -> Any:
-    """An agent for queries: `agent(function, columns="id BIGINT, n INT")`, or a decorator.
+) -> UserAgent | Callable[[AgentFunction], UserAgent]:
+    """An agent for the FROM of SELECT: a Python function from DataFrames to one. Also a decorator.
 
-    The function is given a DataFrame for each input, with the columns of its payload and then `ts` and `te`:
-    an event is valid from `ts` on, before `te`; without an end, `te` is NULL. It gives one with these
-    `columns`, `ts` and `te`.
+    Parameters
+    ----------
+    function : callable
+        It is given a DataFrame for each input, with the columns of its payload and then `ts` and `te`: an
+        event is valid from `ts` on, before `te`; without an end, `te` is NULL. It gives one with `columns`,
+        `ts` and `te`.
+    columns : str
+        The columns that it makes, as in "id BIGINT, n INT".
+    inputs : int, optional
+        How many streams it reads. Default: any number.
+    rows : callable, optional
+        The same for lists of dictionaries, for the reference interpreter.
 
+    Returns
+    -------
+    UserAgent
+        For the `agents` of `neelc.sql`, or for `Session.register_agent`.
+
+    Examples
+    --------
     >>> @agent(columns="id BIGINT", inputs=2)
     ... def union(left, right):
     ...     return left.unionByName(right)
@@ -159,11 +185,23 @@ def aggregate(*, returns: str) -> Callable[[Function], UserAggregate]: ...
 def aggregate(
     function: Function | None = None, *, returns: str
 ) -> UserAggregate | Callable[[Function], UserAggregate]:
-    """An aggregate for queries: `aggregate(function, returns="DOUBLE")`, or a decorator.
+    """An aggregate for queries: a Python function of the values of a list. Also a decorator.
 
-    The function is given the values of a list, at least one, NULLs as None, and gives a value of the type or
-    None. It must have a value for every list, and the same for the same list.
+    Parameters
+    ----------
+    function : callable
+        It is given the values of a list, at least one, NULLs as None, and gives a value of the type or None.
+        It must work for every list, and give the same value for the same list.
+    returns : str
+        The type of its values in Spark's SQL, such as "DOUBLE".
 
+    Returns
+    -------
+    UserAggregate
+        For the `aggregates` of `neelc.sql`, or for `Session.register_aggregate`.
+
+    Examples
+    --------
     >>> @aggregate(returns="DOUBLE")
     ... def spread(values):
     ...     return max(values) - min(values)
@@ -193,16 +231,41 @@ class UserFunction(UserAggregate):
         return self.function(*arrays)
 
 
+@overload
+def function(
+    name: str, *, returns: str, takes: Sequence[str] | str, python: Callable[..., Any]
+) -> UserFunction: ...
+@overload
+def function(
+    name: str, *, returns: str, takes: Sequence[str] | str
+) -> Callable[[Callable[..., Any]], UserFunction]: ...
+
+
 def function(
     name: str, *, returns: str, takes: Sequence[str] | str, python: Callable[..., Any] | None = None
-) -> Any:
-    """A function for queries: `function("near", returns="BOOLEAN", takes=["DOUBLE", "DOUBLE"], python=f)`, or
-    a decorator.
+) -> UserFunction | Callable[[Callable[..., Any]], UserFunction]:
+    """A function for queries, computed for many rows at once. Also a decorator.
 
-    The Python function is given a NumPy array for each argument, all of one length, and gives an array of
-    that length: of values of the type, or None. Numbers and truth values are arrays of these, all else of
-    Python objects. A row in which an argument is NULL is not given to it: there, the result is NULL.
+    Parameters
+    ----------
+    name : str
+        What queries call it.
+    returns : str
+        The type of its values in Spark's SQL, such as "BOOLEAN".
+    takes : str or list of str
+        The types of its arguments, at least one.
+    python : callable, optional
+        It is given a NumPy array for each argument, all of one length, and gives an array of that length: of
+        values of the type, or None. Numbers and truth values are arrays of these, all else of Python objects.
+        A row in which an argument is NULL is not given to it: there, the result is NULL.
 
+    Returns
+    -------
+    UserFunction
+        For `Session.register_function`.
+
+    Examples
+    --------
     >>> import numpy
     >>> near = function("near", returns="BOOLEAN", takes=["INT", "INT"], python=lambda x, y: abs(x - y) < 2)
     >>> near(numpy.array([1, 5]), numpy.array([2, 2])).tolist()

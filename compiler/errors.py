@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 import traceback
 import unicodedata
-from collections.abc import Iterable
-from html import escape
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import field, replace
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from neelc.runtime.late_dataclass import dataclass
-from neelc.source import Source, Span
+from neelc.source import Position, Source, Span
 
 # The codes of all diagnostics, each with its title.
 #
@@ -21,212 +25,212 @@ from neelc.source import Source, Span
 
 CATALOGUE: dict[str, str] = {
     # 1xxx: syntax
-    "NEEL1001": "the text is not a query",
-    "NEEL1002": "a character that means nothing, or a quote that is not closed",
-    "NEEL1003": "nested too deeply",
-    "NEEL1004": "a clause is given twice",
-    "NEEL1005": "a malformed constant, unit or type",
-    "NEEL1006": "a malformed temporal pattern",
-    "NEEL1007": "a list variable without a repetition, or a repetition without one",
+    "NEEL1001": "the text is not a valid query",
+    "NEEL1002": "unexpected character, or unclosed quote",
+    "NEEL1003": "nesting too deep",
+    "NEEL1004": "duplicate clause",
+    "NEEL1005": "malformed constant, unit or type",
+    "NEEL1006": "malformed temporal pattern",
+    "NEEL1007": "list variable without a repetition, or repetition without a list variable",
     # 20xx: names
-    "NEEL2001": "an unknown variable",
-    "NEEL2002": "a name that several components without a variable have",
-    "NEEL2003": "an unknown attribute",
-    "NEEL2004": "an unknown stream",
-    "NEEL2005": "an unknown type",
-    "NEEL2006": "a parameter without a value",
-    "NEEL2007": "a value that no parameter can have",
-    "NEEL2008": "a variable is declared twice",
-    "NEEL2009": "two columns of a result with one name",
-    "NEEL2010": "a property of complete matches outside RETURN",
-    "NEEL2011": "an attribute whose type differs between streams",
-    "NEEL2012": "a type that no stream in FROM can have",
-    "NEEL2013": "a column without a type",
-    "NEEL2014": "a field or an element of a value that has none",
-    "NEEL2015": "an attribute that not all events concerned have",
-    "NEEL2016": "an attribute that cannot be compared between types",
-    "NEEL2050": "a measure is named where it is not known",
-    "NEEL2051": "a subquery with several columns where one is expected",
+    "NEEL2001": "unknown variable",
+    "NEEL2002": "ambiguous name: several unnamed components have this attribute",
+    "NEEL2003": "unknown attribute",
+    "NEEL2004": "unknown stream",
+    "NEEL2005": "unknown type",
+    "NEEL2006": "parameter without a value",
+    "NEEL2007": "value not allowed for a parameter",
+    "NEEL2008": "variable declared twice",
+    "NEEL2009": "duplicate column name in a result",
+    "NEEL2010": "property of complete matches used outside RETURN",
+    "NEEL2011": "attribute with different types in different streams",
+    "NEEL2012": "type that no stream in FROM can have",
+    "NEEL2013": "column without a type",
+    "NEEL2014": "field or element access on a value that has none",
+    "NEEL2015": "attribute missing from some of the events",
+    "NEEL2016": "attribute not comparable between types",
+    "NEEL2050": "measure used where it is not available",
+    "NEEL2051": "subquery with several columns where one is expected",
     # 21xx: types and functions
-    "NEEL2101": "types that do not go together",
-    "NEEL2102": "an operator that is not defined for a type",
-    "NEEL2103": "a condition that is not BOOLEAN",
-    "NEEL2104": "an unknown function",
-    "NEEL2105": "a wrong number of arguments",
-    "NEEL2106": "an argument that does not fit",
-    "NEEL2107": "a constant that stands for nothing",
-    "NEEL2108": "a cast that cannot be made",
-    "NEEL2109": "an aggregate out of place",
-    "NEEL2110": "a registered aggregate of what is no list",
+    "NEEL2101": "incompatible types",
+    "NEEL2102": "operator not defined for a type",
+    "NEEL2103": "condition that is not BOOLEAN",
+    "NEEL2104": "unknown function",
+    "NEEL2105": "wrong number of arguments",
+    "NEEL2106": "unsuitable argument",
+    "NEEL2107": "invalid constant",
+    "NEEL2108": "impossible cast",
+    "NEEL2109": "misplaced aggregate",
+    "NEEL2110": "registered aggregate applied to something that is not a list",
     # 22xx: scripts
-    "NEEL2201": "a name is declared twice",
-    "NEEL2202": "a column is declared twice",
-    "NEEL2203": "a stream without a timestamp",
-    "NEEL2204": "a clause names a column that the stream does not have",
-    "NEEL2205": "a column whose type does not fit its role",
-    "NEEL2206": "a unit that timestamps cannot have",
+    "NEEL2201": "name declared twice",
+    "NEEL2202": "column declared twice",
+    "NEEL2203": "stream without a timestamp",
+    "NEEL2204": "clause that names a column the stream does not have",
+    "NEEL2205": "column type unsuitable for its role",
+    "NEEL2206": "invalid unit for timestamps",
     "NEEL2207": "imprecise timestamps that are not integers",
-    "NEEL2208": "a type that contains itself",
-    "NEEL2209": "a stream without columns",
-    "NEEL2210": "an unknown member of a type",
-    "NEEL2212": "a query without times used as a stream",
-    "NEEL2213": "a query whose columns hide its times used as a stream",
-    "NEEL2214": "a stream stands twice in FROM",
-    "NEEL2215": "imprecise timestamps with an end",
-    "NEEL2216": "a statistic that no stream can have",
-    "NEEL2217": "a statistic is given twice",
-    "NEEL2218": "a statistic of a type in a stream without types",
-    "NEEL2219": "a selectivity of several conditions at once",
-    "NEEL2220": "a source of MATCH_RECOGNIZE whose columns are not known",
-    "NEEL2070": "a FORMAT that is no pattern of times",
-    "NEEL2071": "a FORMAT of what is no text",
-    "NEEL2221": "Spark refuses the query around MATCH_RECOGNIZE",
-    "NEEL2222": "two columns of one name",
-    "NEEL2230": "a query around MATCH_RECOGNIZE is read as events, and declares no times",
-    "NEEL2231": "times are declared for a query that has its own",
-    "NEEL2232": "a FORMAT of times for a query",
-    "NEEL2240": "a watermark that is no length of time",
-    "NEEL2250": "an order of events whose times are imprecise",
-    "NEEL2251": "streams of a query whose THEN BY do not go together",
-    "NEEL2260": "a hierarchy of what is no relation",
-    "NEEL2261": "an unknown hierarchy, or a level that it does not have",
-    "NEEL2262": "a level or a concept of what has none",
-    "NEEL2270": "a declaration of a function that neelc has already",
-    "NEEL2271": "a declaration of a function that does not fit",
-    "NEEL2263": "a level that is finer than the attribute",
+    "NEEL2208": "type that contains itself",
+    "NEEL2209": "stream without columns",
+    "NEEL2210": "unknown member of a type",
+    "NEEL2212": "query without times used as a stream",
+    "NEEL2213": "query whose columns hide its times used as a stream",
+    "NEEL2214": "stream listed twice in FROM",
+    "NEEL2215": "imprecise timestamps combined with an end",
+    "NEEL2216": "impossible statistic",
+    "NEEL2217": "duplicate statistic",
+    "NEEL2218": "statistic of a type for a stream without types",
+    "NEEL2219": "selectivity of several conditions at once",
+    "NEEL2220": "source of MATCH_RECOGNIZE with unknown columns",
+    "NEEL2070": "FORMAT that is not a datetime pattern",
+    "NEEL2071": "FORMAT for a column that is not text",
+    "NEEL2221": "query around MATCH_RECOGNIZE rejected by Spark",
+    "NEEL2222": "two columns with the same name",
+    "NEEL2230": "query around MATCH_RECOGNIZE read as events without declared times",
+    "NEEL2231": "times declared for a query that has its own",
+    "NEEL2232": "datetime FORMAT for a query",
+    "NEEL2240": "watermark that is not a duration",
+    "NEEL2250": "THEN BY with imprecise times",
+    "NEEL2251": "incompatible THEN BY in the streams of a query",
+    "NEEL2260": "hierarchy over something that is not a relation",
+    "NEEL2261": "unknown hierarchy or level",
+    "NEEL2262": "level or concept of something that has none",
+    "NEEL2270": "declaration of a built-in function",
+    "NEEL2271": "function declaration that does not fit its function",
+    "NEEL2263": "level finer than the attribute",
     # 30xx: the meaning of patterns
-    "NEEL3001": "a list without a positive part",
-    "NEEL3002": "a positive part that speaks of a negative one",
-    "NEEL3003": "a condition on two negative parts",
-    "NEEL3004": "a negative part without bounds",
-    "NEEL3005": "a negation out of place",
-    "NEEL3006": "a negative part of AND_NEG that is not between positive ones",
-    "NEEL3007": "EXISTS drops what is not there",
-    "NEEL3008": "EXISTS drops everything",
-    "NEEL3009": "a variable that EXISTS drops",
-    "NEEL3010": "a variable of a closure, seen from the wrong side",
-    "NEEL3011": "a list without an index",
-    "NEEL3012": "an index on what is no list",
-    "NEEL3013": "the index i in RETURN",
-    "NEEL3014": "the index i over two lists",
-    "NEEL3015": "an index that no list has",
-    "NEEL3016": "a repetition that cannot be",
-    "NEEL3017": "a repetition of what can be empty",
-    "NEEL3018": "an aggregate over all matches in a condition",
-    "NEEL3019": "an aggregate inside an aggregate",
-    "NEEL3020": "an aggregate over all matches mixed with single ones",
-    "NEEL3021": "an equality of all events inside another condition",
-    "NEEL3022": "a strategy where it is not defined",
+    "NEEL3001": "list without a positive part",
+    "NEEL3002": "positive part that refers to a negative one",
+    "NEEL3003": "condition on two negative parts",
+    "NEEL3004": "unbounded negative part",
+    "NEEL3005": "misplaced negation",
+    "NEEL3006": "negative part of AND_NEG that is not between positive parts",
+    "NEEL3007": "EXISTS with an unknown variable",
+    "NEEL3008": "EXISTS that drops every variable",
+    "NEEL3009": "reference to a variable dropped by EXISTS",
+    "NEEL3010": "reference to a closure's variable from outside of the closure",
+    "NEEL3011": "list without an index",
+    "NEEL3012": "index on something that is not a list",
+    "NEEL3013": "index i in RETURN",
+    "NEEL3014": "index i over two lists",
+    "NEEL3015": "index out of range for every list",
+    "NEEL3016": "impossible repetition",
+    "NEEL3017": "repetition of a part that can be empty",
+    "NEEL3018": "aggregate over all matches in a condition",
+    "NEEL3019": "aggregate inside an aggregate",
+    "NEEL3020": "aggregates over all matches mixed with values of single matches",
+    "NEEL3021": "equality of all events inside another condition",
+    "NEEL3022": "selection strategy not defined for this pattern",
     "NEEL3023": "PARTITION CONTIGUITY without a partition",
     "NEEL3025": "COLLAPSED with the closure of a composite",
-    "NEEL3026": "a window that is no length",
-    "NEEL3027": "a window without a unit",
-    "NEEL3028": "a window of a unit that is not always equally long",
-    "NEEL3029": "a confidence that is no probability",
-    "NEEL3030": "a variable of a negative part in RETURN",
-    "NEEL3031": "a construct of another kind of query",
-    "NEEL3032": "partial matches where they are not defined",
-    "NEEL3033": "a choice of matches where it is not defined",
-    "NEEL3034": "WHEN COMPLETE where it is not defined",
-    "NEEL3035": "an order of rows, or a number of them, where it has no meaning",
-    "NEEL3040": "NEXT, STRICT, EACH, UNTIL or WITHOUT where it has no meaning",
-    "NEEL3041": "a strategy that is no word for parts",
-    "NEEL3060": "a roll-up or a drill-down of what is no PATTERN",
-    "NEEL3061": "a step that leads in another direction",
-    "NEEL3062": "a step that changes nothing",
-    "NEEL3063": "a level compared with what is of another one",
-    "NEEL3070": "a relation of what are no two events, or of times that cannot be compared",
-    "NEEL3080": "a ? that stands between two symbols",
-    "NEEL3036": "an end of the data that is no time of the streams",
-    "NEEL3081": "aggregates of events that last for one instant only",
-    "NEEL3090": "a repetition with too many elements",
-    "NEEL3201": "a column that several sources have",
-    "NEEL3202": "a variable that the row pattern does not have",
-    "NEEL3203": "a variable of a row pattern is defined twice",
-    "NEEL3204": "a measure without a name",
-    "NEEL3205": "an exclusion where all rows are requested",
-    "NEEL3206": "a function of row patterns out of place",
-    "NEEL3207": "a column that is neither grouped nor aggregated",
-    "NEEL3208": "PARTITION BY what cannot divide rows",
+    "NEEL3026": "window that is not a duration or a number of events",
+    "NEEL3027": "window without a unit",
+    "NEEL3028": "window in a unit of varying length",
+    "NEEL3029": "confidence that is not a probability",
+    "NEEL3030": "variable of a negative part in RETURN",
+    "NEEL3031": "construct that belongs to another kind of query",
+    "NEEL3032": "WITH PARTIAL MATCHES not defined for this query",
+    "NEEL3033": "AFTER MATCH SKIP, ONE MATCH PER or SUPPRESS not defined for this query",
+    "NEEL3034": "WHEN COMPLETE not defined for this query",
+    "NEEL3035": "ORDER BY or LIMIT without meaning for this query",
+    "NEEL3040": "NEXT, STRICT, EACH, UNTIL or WITHOUT without meaning in this place",
+    "NEEL3041": "query-wide strategy used before a part",
+    "NEEL3060": "roll-up or drill-down of something that is not a PATTERN",
+    "NEEL3061": "roll-up or drill-down in the wrong direction",
+    "NEEL3062": "roll-up or drill-down that changes nothing",
+    "NEEL3063": "comparison between different levels",
+    "NEEL3070": "relation between values that are not two events with comparable times",
+    "NEEL3080": "? between two symbols",
+    "NEEL3036": "end of the data that is not a time of the streams",
+    "NEEL3081": "aggregate over events that last only one instant",
+    "NEEL3090": "repetition with too many elements",
+    "NEEL3201": "ambiguous column: several sources have it",
+    "NEEL3202": "variable unknown to the row pattern",
+    "NEEL3203": "variable of a row pattern defined twice",
+    "NEEL3204": "measure without a name",
+    "NEEL3205": "exclusion combined with WITH UNMATCHED ROWS",
+    "NEEL3206": "misplaced row pattern function",
+    "NEEL3207": "column neither grouped nor aggregated",
+    "NEEL3208": "PARTITION BY with an expression that cannot divide rows",
     "NEEL3209": "WITHIN without a time in ORDER BY",
-    "NEEL3210": "symbols that depend on each other in a circle",
-    "NEEL3211": "a symbol that depends on one that is not there",
-    "NEEL3212": "a temporal pattern that nothing satisfies",
+    "NEEL3210": "symbols with circular dependencies",
+    "NEEL3211": "symbol that depends on a symbol missing from this alternative",
+    "NEEL3212": "unsatisfiable temporal pattern",
     "NEEL3213": "two relations between the same two symbols",
-    "NEEL3214": "a relation between two symbols that do not occur",
-    "NEEL3215": "a value of a symbol that is no value of one event",
-    "NEEL3216": "a measure of a symbol that never occurs",
-    "NEEL3217": "a duration that a symbol cannot have",
-    "NEEL3301": "a relation out of place",
-    "NEEL3302": "a window that is no whole number of instants",
-    "NEEL3303": "an order or a limit for a stream",
-    "NEEL3304": "a column called as the valid time",
-    "NEEL3305": "an aggregate that snapshots do not have",
-    "NEEL3306": "an agent that is not there, or reads another number of streams",
+    "NEEL3214": "relation between symbols that do not occur",
+    "NEEL3215": "value of a symbol that is not a value of one event",
+    "NEEL3216": "measure of a symbol that never occurs",
+    "NEEL3217": "duration that a symbol cannot have",
+    "NEEL3301": "misplaced relation",
+    "NEEL3302": "window that is not a whole number of instants",
+    "NEEL3303": "ORDER BY or LIMIT on a stream",
+    "NEEL3304": "column with the name of a valid-time column",
+    "NEEL3305": "aggregate not available on snapshots",
+    "NEEL3306": "unknown agent, or agent with another number of streams",
     "NEEL3307": "imprecise times in a SELECT",
-    "NEEL3308": "SELECTs that UNION or EXCEPT cannot combine",
+    "NEEL3308": "UNION or EXCEPT of incompatible SELECTs",
     # 4xxx: not supported yet
     "NEEL4001": "not supported yet",
-    "NEEL4090": "a statement that is too long",
-    "NEEL4002": "a result that is larger than allowed",
-    "NEEL4050": "a window function where there is none",
+    "NEEL4090": "statement too long",
+    "NEEL4002": "expected result larger than allowed",
+    "NEEL4050": "window function not allowed here",
     "NEEL4051": "ORDER BY inside an aggregate",
-    "NEEL4052": "FILTER where it is not supported",
-    "NEEL4053": "a query inside an expression where it is not supported",
-    "NEEL4054": "a subquery of MATCH_RECOGNIZE that cannot be computed before it",
-    "NEEL4060": "MATCH_RECOGNIZE in a statement that is no query",
-    "NEEL4061": "a file, in untrusted text",
-    "NEEL4062": "a table that was not given, in untrusted text",
-    "NEEL4063": "a function that untrusted text may not call",
-    "NEEL4064": "what untrusted text may not do",
-    "NEEL4130": "a stream without end",
-    "NEEL4131": "state that grows without bound",
+    "NEEL4052": "FILTER not supported here",
+    "NEEL4053": "subquery not supported in this expression",
+    "NEEL4054": "subquery in MATCH_RECOGNIZE that cannot be computed in advance",
+    "NEEL4060": "MATCH_RECOGNIZE in a statement that is not a query",
+    "NEEL4061": "file access in untrusted text",
+    "NEEL4062": "table not given to untrusted text",
+    "NEEL4063": "function not allowed in untrusted text",
+    "NEEL4064": "operation not allowed in untrusted text",
+    "NEEL4130": "unbounded stream not supported here",
+    "NEEL4131": "unbounded state",
     "NEEL4132": "rows that are never complete",
-    "NEEL4138": "a query over a stream without end that cannot read another one",
-    "NEEL4140": "a stream without end that has no watermark",
-    "NEEL4141": "a watermark on another column than the timestamp",
-    "NEEL4142": "two watermarks of one stream",
+    "NEEL4138": "query over an unbounded stream that cannot read another query",
+    "NEEL4140": "unbounded stream without a watermark",
+    "NEEL4141": "watermark on a column other than the timestamp",
+    "NEEL4142": "two watermarks for one stream",
     "NEEL4143": "streaming and bounded data in one query",
-    "NEEL4144": "a function that a query over a stream without end cannot call",
-    "NEEL4150": "a query that the local engine cannot execute",
-    "NEEL4136": "a SELECT that cannot run over streams without end",
-    "NEEL4134": "rows of a stream that are not in the order of time",
-    "NEEL4135": "the end of a stream without end",
+    "NEEL4144": "function not available over unbounded streams",
+    "NEEL4150": "not supported by the local engine",
+    "NEEL4136": "SELECT not supported over unbounded streams",
+    "NEEL4134": "rows of a stream not in the order of time",
+    "NEEL4135": "condition on the end of an unbounded stream",
     # 5xxx: data and runs
-    "NEEL5001": "a data file cannot be read",
-    "NEEL5002": "the data have no such column",
-    "NEEL5003": "a value does not fit its column's type",
+    "NEEL5001": "unreadable data file",
+    "NEEL5002": "column missing from the data",
+    "NEEL5003": "value that does not fit its column's type",
     "NEEL5004": "malformed data",
-    "NEEL5005": "no data for a stream",
-    "NEEL5006": "an unknown format, or an unknown option of one",
-    "NEEL5007": "more work than the reference interpreter is made for",
-    "NEEL5008": "a registered aggregate failed",
-    "NEEL5009": "AFTER MATCH SKIP leads nowhere",
-    "NEEL5010": "an agent failed",
-    "NEEL5060": "a value of a finer level with several values of a coarser one",
-    "NEEL5070": "a time that cannot be computed with",
-    "NEEL5071": "a row of a stream without an event time",
-    "NEEL5090": "a record of a stream that cannot be read",
-    "NEEL5091": "a checkpoint that another query, or another version of neelc, has written",
-    "NEEL5093": "functions of geometries require shapely, which is not installed",
-    "NEEL5101": "a run failed",
-    "NEEL5102": "Spark's workers lack a package",
-    "NEEL5103": "Spark's workers have another version of Python or of neelc",
-    "NEEL5050": "a subquery with several rows where one value is expected",
+    "NEEL5005": "stream without data",
+    "NEEL5006": "unknown format or format option",
+    "NEEL5007": "too much work for the reference interpreter",
+    "NEEL5008": "function of the user failed",
+    "NEEL5009": "AFTER MATCH SKIP to a row that does not exist",
+    "NEEL5010": "agent failed",
+    "NEEL5060": "value with several parents in a hierarchy",
+    "NEEL5070": "time outside of the range that can be computed with",
+    "NEEL5071": "row of a stream without an event time",
+    "NEEL5090": "unreadable record of a stream",
+    "NEEL5091": "checkpoint written by another query or another version of neelc",
+    "NEEL5093": "shapely not installed",
+    "NEEL5101": "run failed",
+    "NEEL5102": "package missing on Spark's workers",
+    "NEEL5103": "different version of Python or neelc on Spark's workers",
+    "NEEL5050": "subquery with several rows where one value is expected",
     # 6xxx: warnings; the query is right, but most likely not what is meant
-    "NEEL6001": "a leading variable that every event fits",
-    "NEEL6002": "a repetition without a limit that every event fits",
-    "NEEL6003": "a pattern without a window",
-    "NEEL6004": "a condition that is always or never TRUE",
-    "NEEL6005": "an order or a window that no events fit",
-    "NEEL6006": "events that meet only at equal times",
-    "NEEL6007": "a relation that its events cannot have",
-    "NEEL6010": "a repetition that every row fits",
-    "NEEL6011": "a value of a row that no match has",
-    "NEEL6130": "a negation after a list that does not cover the list",
-    "NEEL6131": "a type that no event has",
+    "NEEL6001": "leading variable that matches every event",
+    "NEEL6002": "unlimited repetition that matches every event",
+    "NEEL6003": "pattern without a window",
+    "NEEL6004": "condition that is always or never TRUE",
+    "NEEL6005": "order or window that no events can satisfy",
+    "NEEL6006": "join of events that meet only at equal times",
+    "NEEL6007": "relation that these events cannot have",
+    "NEEL6010": "repetition that matches every row",
+    "NEEL6011": "value of a row that is part of no match",
+    "NEEL6130": "negation after a list that does not cover the list",
+    "NEEL6131": "type that no event has",
     # 9xxx: our own bugs
-    "NEEL9001": "a bug in neelc",
+    "NEEL9001": "bug in neelc",
 }
 
 # Syntax, names and types, patterns, what is not supported, data and runs, warnings, our own bugs.
@@ -304,6 +308,7 @@ class Diagnostic:
     span: Span
     hint: str | None = None
     fixes: tuple[Fix, ...] = ()
+    position: Position | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         assert self.code in CATALOGUE, f"{self.code} is not in the catalogue"
@@ -314,6 +319,20 @@ class Diagnostic:
     def severity(self) -> str:
         """`warning` for a query that can be run as it is, else `error`."""
         return "warning" if self.code.startswith("NEEL6") else "error"
+
+    @property
+    def line(self) -> int | None:
+        """The line of the query, from 1; None for a failure that has no place in a text."""
+        return None if self.position is None else self.position.line
+
+    @property
+    def column(self) -> int | None:
+        """The column in that line, from 1; None for a failure that has no place in a text."""
+        return None if self.position is None else self.position.column
+
+    def placed(self, source: Source) -> Diagnostic:
+        """The same with its line and column in a text."""
+        return replace(self, position=source.position(min(self.span.start, len(source.text))))
 
 
 def diagnostic(code: str, message: str, span: Span, hint: Hint | str | None = None) -> Diagnostic:
@@ -329,33 +348,133 @@ def _cut(word: re.Match[str]) -> str:
     return word[1] + "..." + word[2].lstrip(ALPHANUMERIC)
 
 
-class NeelError(Exception):
-    """One or more diagnostics about one source text. The getters are those of PySpark's exceptions."""
+class ContextType(Enum):
+    """What stands for PySpark's `QueryContextType` where PySpark is not loaded."""
+
+    SQL = 0
+
+
+@dataclass(frozen=True)
+class QueryPlace:
+    """The place of a diagnostic in its query, with the methods of PySpark's `QueryContext`."""
+
+    source: Source
+    span: Span
+    text: str
+
+    def contextType(self) -> Any:
+        """`QueryContextType.SQL`: the place is in a text."""
+        return getattr(sys.modules.get("pyspark.errors"), "QueryContextType", ContextType).SQL
+
+    def objectType(self) -> str:
+        """Empty, as the text is no view."""
+        return ""
+
+    def objectName(self) -> str:
+        """Empty, as the text is no view."""
+        return ""
+
+    def startIndex(self) -> int:
+        """The index of the first character in the text, from 0."""
+        return self.span.start
+
+    def stopIndex(self) -> int:
+        """The index of the last character in the text, from 0."""
+        return max(self.span.start, self.span.end - 1)
+
+    def fragment(self) -> str:
+        """What the query says there."""
+        return self.source.text[self.span.start : self.span.end]
+
+    def callSite(self) -> str:
+        """Empty, as the place is in a text, not in Python."""
+        return ""
+
+    def summary(self) -> str:
+        """The diagnostic as text, with the line of the query and a caret."""
+        return self.text
+
+
+class BaseOfErrors(Exception):
+    """In place of `PySparkException` where PySpark is not loaded: a class that has a base of its own can be
+    given another one."""
+
+
+class NeelError(BaseOfErrors):
+    """What is wrong with a query or with its run. Catch it to catch both `NeelQueryError` and `NeelRunError`.
+
+    Where PySpark is loaded, it is a `PySparkException`: `except PySparkException` catches it, too. It has the
+    getters of these: `getCondition`, `getSqlState`, `getMessageParameters`, `getMessage` and
+    `getQueryContext`.
+
+    Attributes
+    ----------
+    diagnostics : tuple of Diagnostic
+        All that was found, in the order of the text. Each has `code`, `message`, `severity`, `line`,
+        `column`, `span`, `hint` and `fixes`.
+    source : Source
+        The text that they are about: `source.text` and `source.name`.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> try:
+    ...     neelc.local().sql("PATTERN SEQ(Login a, Login b) WHERE c.ts > 1", Login=[{"ts": 1}])
+    ... except neelc.NeelError as error:
+    ...     found = error.diagnostics[0]
+    >>> found.code, found.message, found.line, found.column, found.hint
+    ('NEEL2001', 'unknown pattern variable `c`', 1, 37, 'variables in scope: a, b')
+    """
 
     is_shown = False
     """Whether a notebook shows the diagnostics already."""
 
+    def __new__(cls, *_: object, **__: object) -> NeelError:
+        join_pyspark()
+        return super().__new__(cls)
+
     def __init__(self, diagnostics: Iterable[Diagnostic], source: Source) -> None:
-        self.diagnostics = tuple(sorted(diagnostics, key=lambda d: (d.span, d.code, d.message)))
+        found = sorted(diagnostics, key=lambda d: (d.span, d.code, d.message))
+        self.diagnostics = tuple(one.placed(source) for one in found)
         self.source = source
-        super().__init__(render_all(self.diagnostics, source))
+        Exception.__init__(self, render_all(self.diagnostics, source))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
 
     def getCondition(self) -> str:
-        """The code of the first diagnostic, as PySpark's exceptions do."""
+        """The code of the first diagnostic, such as `NEEL2001`."""
         return self.diagnostics[0].code
 
     def getSqlState(self) -> str:
-        """SQLSTATE: what kind of error it is, in SQL's own terms."""
+        """The SQLSTATE of the first diagnostic: `42601` syntax, `42000` names, types and patterns, `0A000`
+        not supported, `22000` data and runs."""
         return SQL_STATES[self.getCondition()[4]]
 
     def getMessageParameters(self) -> dict[str, str]:
-        """The record of the first diagnostic, as `as_record` has it, in texts."""
+        """What is known of the first diagnostic, as texts: `message`, `hint`, `line`, `column` and more."""
         record = as_record(self.diagnostics[0], self.source)
         return {key: str(value) for key, value in record.items() if isinstance(value, str | int)}
 
     def getMessage(self) -> str:
-        """All diagnostics as text."""
+        """All diagnostics as text, each with the line of the query and a caret."""
         return str(self)
+
+    def getQueryContext(self) -> list[QueryPlace]:
+        """The places of the diagnostics in the query, one for each: `fragment()`, `startIndex()`,
+        `stopIndex()`, `summary()`. Empty for a failed run."""
+        return [
+            QueryPlace(self.source, one.span, render(one, self.source))
+            for one in self.diagnostics
+            if one.position is not None
+        ]
+
+    def getBreakingChangeInfo(self) -> None:
+        """None, as no error of neelc is about a change in Spark."""
+        return None
 
     def _repr_html_(self) -> str:
         return as_html(str(self))
@@ -367,6 +486,29 @@ class NeelError(Exception):
         callers = [one for one in traceback.extract_tb(self.__traceback__) if not _is_inside(one.filename)]
         lines = [f"line {one.lineno}: {one.line}" for one in callers]
         return [*lines, *str(self).splitlines()]
+
+
+def _unpickled(kind: type[NeelError], args: tuple[object, ...], state: Mapping[str, object]) -> NeelError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+def join_pyspark() -> None:
+    """Make `NeelError` a `PySparkException` if PySpark is loaded: nobody else can catch it as one.
+
+    `except` looks at the bases that a class has, so that a virtual subclass would not do. And nothing here
+    imports PySpark, which takes longer than a query on the local engine.
+    """
+    errors = sys.modules.get("pyspark.errors")
+    base, context = getattr(errors, "PySparkException", None), getattr(errors, "QueryContext", None)
+    if base is None or context is None or issubclass(NeelError, base):
+        return
+    # An error must be reported even where Python refuses this.
+    with suppress(TypeError):
+        NeelError.__bases__ = (base,)
+        context.register(QueryPlace)
 
 
 def _is_inside(file: str) -> bool:
@@ -466,6 +608,8 @@ def as_html(text: str) -> str:
 
 
 def _block(text: str) -> str:
+    from html import escape  # it loads the names of all characters
+
     colour = _COLOURS["warning" if text.startswith("warning") else "error"]
     marked = _MARKED.sub(rf'\1<b style="color: {colour}">\2</b>', escape(text, quote=False))
     return f'<pre style="{_PRE}">{marked}</pre>'

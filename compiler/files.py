@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,6 +129,8 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
             temporary, handle = None, os.open(target, os.O_WRONLY)
         else:
+            import tempfile  # it loads `random` and `hashlib`
+
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise not_writable(path, error) from None

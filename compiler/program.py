@@ -337,8 +337,8 @@ def _declare_function(statement: CreateFunction, state: _State) -> None:
     findings, name = state.findings, bare(statement.name)
     key, place = name.lower(), findings.at(statement.name, statement)
     if key in SCALAR_SIGNATURES or key in AGGREGATE_SIGNATURES or key in READ_AS:
-        message = f"neelc has a function `{name}` already"
-        findings.report("NEEL2270", message, place, "leave the declaration out, or take another name")
+        message = f"`{name}` is already a function of neelc"
+        findings.report("NEEL2270", message, place, "leave the declaration out, or choose another name")
         return
     if key in state.declared:
         findings.report("NEEL2201", f"`{name}` already names a function", place, "declare it once")
@@ -353,7 +353,7 @@ def _declare_function(statement: CreateFunction, state: _State) -> None:
     made = DeclaredFunction(name, statement.takes, statement.returns)
     if given is not None and (given.takes, given.returns) != (made.takes, made.returns):
         message = f"`{name}` is given in Python as {given.form} RETURNS {given.returns}"
-        findings.report("NEEL2271", message, place, "declare it like that, or leave the declaration out")
+        findings.report("NEEL2271", message, place, "declare it like this, or leave the declaration out")
         return
     if given is None:
         state.functions[key] = made
@@ -394,7 +394,7 @@ def _bind_rolled(statement: CreateQuery | RunQuery, rolled: RolledQuery, state: 
     base = find(rolled.name, state.patterns)
     pattern = None if base is None else rolled_pattern(rolled, state.patterns[base], state.catalog, findings)
     if base is None:
-        message = f"`{bare(rolled.name)}` is no PATTERN that is declared before"
+        message = f"`{bare(rolled.name)}` is not a PATTERN declared earlier"
         hint = did_you_mean(rolled.name, state.patterns, "PATTERN queries")
         declare = "name one: CREATE QUERY Fine AS PATTERN ..."
         findings.report("NEEL3060", message, findings.at(rolled.name, rolled), hint or declare)
@@ -433,7 +433,9 @@ def _refuse_times(statement: CreateQuery, state: _State) -> None:
     is_select = isinstance(statement.query, Select | CombinedSelect)
     names = "a SELECT are ts and te" if is_select else "a PATTERN are match_start and match_end"
     place = state.findings.at(statement.times)
-    state.findings.report("NEEL2231", f"the times of {names}: none are declared", place, "leave them out")
+    state.findings.report(
+        "NEEL2231", f"the times of {names}; no others can be declared", place, "leave them out"
+    )
 
 
 def _as_intervals(name: str, query: Algebra) -> CatalogEntry:
@@ -451,11 +453,11 @@ def _as_stream(name: str, match: Match) -> CatalogEntry:
     unit = match.clock.unit or "MILLISECOND"
     rows = Stream(name, match.columns, "", unit=unit, rows_of=name)
     if match.aggregated:
-        why = "its rows sum up many matches, and have no time of their own"
+        why = "its rows summarize many matches and have no time"
         refusal = ("NEEL2212", why, "leave out the aggregates over all matches")
         return CatalogEntry(name, "query", refusal=refusal, rows=rows)
     if match.order is not None:
-        why = "its rows are ordered, and a stream has no order but time"
+        why = "its rows are ordered, but a stream is ordered by time only"
         refusal = ("NEEL3035", why, "leave out ORDER BY and LIMIT there, and order what reads it")
         return CatalogEntry(name, "query", refusal=refusal, rows=rows)
     columns = []

@@ -276,7 +276,7 @@ def _time_of_rules(program: Program, positions: Sequence[int]) -> DataType:
     kinds = [query.clock.type for query in queries if not isinstance(query, HostQuery)]
     times = common_time(kinds or [TIMESTAMP])
     if times is None:
-        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+        raise CallError("some rules use numbers as times, others timestamps: run them separately")
     return times
 
 

@@ -192,6 +192,7 @@ sequentialClause
     : sharedClause
     | PATTERN rowPattern
     | USING following
+    | AFTER MATCH SKIPPING skipEvent
     | FROM furtherStream (COMMA furtherStream)*
     ;
 furtherStream : name alias? ;
@@ -240,7 +241,10 @@ temporalWord : name | ALL | AS | BY | IN | IS | OR ;
 expression : conjunction (OR conjunction)* ;
 conjunction : negation (AND negation)* ;
 negation : NOT negation | predicate ;
-predicate : arithmetic predicateTail? ;
+predicate
+    : arithmetic predicateTail?
+    | LPAREN expression (COMMA expression)+ RPAREN NOT? IN nestedQuery
+    ;
 predicateTail
     : (EQ | NE | LT | LE | GT | GE | NULL_SAFE) arithmetic   # comparison
     | IS NOT? (NULL | TRUE | FALSE | UNKNOWN | DISTINCT FROM arithmetic)   # isTest

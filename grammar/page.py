@@ -299,16 +299,16 @@ def _drawn_with_next(part: Part, separator: Part | None, room: float) -> Any:
 _HEAD = """\
 # Grammar
 
-Drawn from `grammar/Neel.g4`, of which [ANTLR](https://www.antlr.org) makes the parser, by `pytest --update`.
-Round boxes are written as they are, words in any case; square ones are names, numbers or strings, or have a
-diagram of their own. Statements end with `;`. What the parts mean is told on the pages that each section
-names.
+`pytest --update` draws these diagrams from `grammar/Neel.g4`, from which [ANTLR](https://www.antlr.org)
+generates the parser. Round boxes are literal text; keywords are case-insensitive. Square boxes are names,
+numbers or strings, or have their own diagram. Statements end with `;`. Each section names the pages that
+explain its parts.
 """
 
 _SECTIONS = {
-    "Statements": "What a script is made of: [scripts, types and expressions](language.md), "
+    "Statements": "The parts of a script: [scripts, types and expressions](language.md), "
     "[statistics](statistics.md).",
-    "Pattern queries": "What they find: [patterns](patterns.md).",
+    "Pattern queries": "Their meaning: [patterns](patterns.md).",
     "JEPC-QL": "Queries over streams, [SELECT](jepc-ql.md), and over rows, "
     "[MATCH_RECOGNIZE](match-recognize.md).",
     "Expressions": "Conditions and values: [types and expressions](language.md), [functions](functions.md).",
@@ -317,14 +317,14 @@ _SECTIONS = {
 _NAMES = """\
 ## Names, numbers, strings
 
-A **name** is letters of a to z, digits and underscores, not beginning with a digit: `price`; or anything
-between backticks: `` `unit price` ``. A **number** may have a fraction, an exponent and a suffix for its
-type: `1`, `1.5e3`, `5L`. A **string** stands between quotes, and a quote in it is written twice: `'it''s'`;
-a **binary** is `X'1F'`. Comments are `-- ...` to the end of the line and `/* ... */`.
+A **name** consists of the letters a to z, digits and underscores, and does not begin with a digit: `price`.
+In backticks, a name can contain anything: `` `unit price` ``. A **number** may have a fraction, an exponent
+and a suffix for its type: `1`, `1.5e3`, `5L`. A **string** is enclosed in quotes, and a quote in it is
+doubled: `'it''s'`. A **binary** is `X'1F'`. Comments are `-- ...` to the end of the line and `/* ... */`.
 
 These words cannot be names without backticks: {reserved}.
 
-These have a meaning in some places, and are free as names in all others: {soft}.
+These words are keywords in some places, and can be names everywhere else: {soft}.
 """
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from functools import cache
-from importlib.resources import files
 
 # A rule of the lexer that is nothing but texts: RLIKE : 'RLIKE' | 'REGEXP' ;
 _FIXED = re.compile(r"^([A-Z_]+) : ('(?:\\.|[^'\\])+'(?: \| '(?:\\.|[^'\\])+')*) ;$", re.MULTILINE)
@@ -15,7 +15,9 @@ _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})")
 @cache
 def grammar_text() -> str:
     """Neel.g4."""
-    return files("neelc.grammar").joinpath("Neel.g4").read_text()
+    found = pkgutil.get_data("neelc.grammar", "Neel.g4")  # importlib.resources takes longer to load
+    assert found is not None
+    return found.decode()
 
 
 @cache

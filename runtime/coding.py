@@ -17,11 +17,11 @@ from neelc.runtime.failures import COLUMN, FailureDetails, KernelFailure
 from neelc.runtime.kernels.events import NullableArray
 from neelc.runtime.program import (
     PatternProgram,
+    called_folds,
     columns_of_single_values,
     columns_of_value,
     conditions,
     folds,
-    registered_folds,
 )
 from neelc.runtime.space_columns import geometry_column
 
@@ -35,8 +35,9 @@ def condition_columns(program: PatternProgram) -> frozenset[str]:
     ['room', 'ward']
     """
     compared = (column.name for value in conditions(program.steps) for column in columns_of_value(value))
-    folded = (fold.column for fold in folds(program.steps) if fold.column and not fold.registered)
-    return frozenset((*compared, *folded))
+    folded = (fold.column for fold in folds(program.steps) if fold.column and not fold.is_called)
+    by = () if program.kept is None else program.kept.by
+    return frozenset((*compared, *folded, *by))
 
 
 def called_columns(program: PatternProgram) -> frozenset[str]:
@@ -45,7 +46,7 @@ def called_columns(program: PatternProgram) -> frozenset[str]:
     chosen = program.furthest or program.kept
     compared = frozenset() if chosen is None else chosen.columns
     single = (one for value in conditions(program.steps) for one in columns_of_single_values(value))
-    called = {fold.column for fold in registered_folds(program.steps) if fold.column}
+    called = {fold.column for fold in called_folds(program.steps) if fold.column}
     return compared | called | {column.name for column in single}
 
 

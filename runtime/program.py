@@ -228,11 +228,19 @@ class MoveCondition(Generic[Condition]):
 @dataclass(frozen=True)
 class State:
     """A run whose last event is that of `variable`, which belongs to the `list`, if any. It is complete with
-    at least `accepts` iterations; never, if that is None."""
+    at least `accepts` iterations; never, if that is None. If the event is one of a list inside of an
+    iteration, that must have at least `inner` elements."""
 
     variable: EventName
     list: ListName | None = None
     accepts: int | None = None
+    inner: int = 1
+
+    @property
+    def list_inside(self) -> ListName | None:
+        """The list inside of an iteration that the event belongs to: `k[i].b`."""
+        own = list_of(self.variable)
+        return None if own == self.list else own
 
 
 @dataclass(frozen=True)
@@ -240,7 +248,10 @@ class Move(Generic[Condition]):
     """How a run goes on from `source` to `target`, both numbers of states, -1: from nothing. Its list has
     from `least` to `most` iterations before. First, events get other names; then `take` finds the next event,
     which belongs to the FIRST iteration of a list, the NEXT or the SAME. With it, the run must pass
-    the `checks`, which see all of it, as if it were a match."""
+    the `checks`, which see all of it, as if it were a match.
+
+    The event can also be the FIRST element of a list inside of an iteration, or the NEXT. The list of that
+    kind that the run was in must have a number of elements between those `left`."""
 
     source: int
     target: int
@@ -251,6 +262,8 @@ class Move(Generic[Condition]):
     renames: tuple[tuple[EventName, EventName], ...] = ()
     judged: tuple[MoveCondition[Condition], ...] = ()
     checks: tuple[Step[Condition], ...] = ()
+    inner: Iteration = SAME
+    left: tuple[int, int | None] = (0, None)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
@@ -260,14 +273,17 @@ class Move(Generic[Condition]):
 
 @dataclass(frozen=True)
 class Closure:
-    """A list that a run binds, as `RepeatStep` does. An `optional` one is absent where it has no element.
-    `places` and `lags` are as those of `RepeatStep`."""
+    """A list that a run binds, as `RepeatStep` does. An `optional` one is absent where it has no element; so
+    are those of an iteration whose events have a name that `may_be_absent`. `places`, `lags` and `elements`
+    are as those of `RepeatStep`."""
 
     variable: ListName
     names: tuple[IterationName, ...]
     optional: bool = False
     places: tuple[int, ...] = ()
     lags: tuple[int, ...] = ()
+    may_be_absent: tuple[EventName, ...] = ()
+    elements: tuple[EventName, ...] = ()
 
 
 # Partial matches: WITH PARTIAL MATCHES.
@@ -321,7 +337,8 @@ class MatchSelection:
     `suppress` after the end of the last one kept.
 
     The first match is the one that starts first, then ends first; then the times of the variables decide, in
-    their `order`, and then the values of the `compared` columns of variables."""
+    their `order`, and then the values of the `compared` columns of variables. A key is what events are
+    partitioned by, and the values of the columns `by`, which are equal on all events of a match."""
 
     order: tuple[str, ...]
     one_per: tuple[str, ...] = ()
@@ -329,6 +346,7 @@ class MatchSelection:
     variable: str | None = None
     suppress: int | None = None
     compared: tuple[tuple[EventName, tuple[str, ...]], ...] = ()
+    by: tuple[str, ...] = ()
 
     @property
     def columns(self) -> frozenset[str]:
@@ -522,6 +540,20 @@ class ApplyDeclared(Apply):
 
 
 @dataclass(frozen=True)
+class LambdaArgument:
+    """What a lambda calls an element."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ApplyLambda(Apply):
+    """A lambda, which has one operand, its body; only what is computed one by one has it."""
+
+    parameters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Total:
     """The value of a `Fold` over a list, as it was when the list was last looked at."""
 
@@ -531,12 +563,12 @@ class Total:
 @dataclass(frozen=True)
 class OneByOne:
     """A truth value that is computed for each combination of events alone, of values as Python has them: what
-    kernels cannot compute of whole columns. `value` has neither totals nor lists."""
+    kernels cannot compute of whole columns. Its totals are of any type."""
 
     value: Value
 
 
-Value = ColumnValue | Constant | Apply | Total | OneByOne
+Value = ColumnValue | Constant | LambdaArgument | Apply | Total | OneByOne
 
 
 @dataclass(frozen=True)
@@ -658,14 +690,23 @@ class Fold:
     """An aggregate over a list: `function` of the values that are not NULL of a column, in the order of the
     list. `kernels/folding.py` has the table of functions. Without a column: of the events themselves.
 
-    One that is `registered` is a function that a user gives by this name, of all values, NULL or not."""
+    One that is `registered` is a function that a user gives by this name, of all values, NULL or not. One
+    `of_values` is an aggregate of values as Python has them, of each of them once if it is `distinct`; only
+    what is computed one by one looks at it."""
 
     name: str
     function: str
     list: ListName
     column: str | None = None
-    type: str | None = None
+    type: ValueType | None = None
     registered: bool = False
+    of_values: bool = False
+    distinct: bool = False
+
+    @property
+    def is_called(self) -> bool:
+        """Whether a function is called with each list."""
+        return self.registered or self.of_values
 
 
 @dataclass(frozen=True)
@@ -893,6 +934,16 @@ def columns_of_value(value: Value) -> Iterator[ColumnValue]:
                 yield from columns_of_value(operand)
 
 
+def totals_of_value(value: Value) -> Iterator[Total]:
+    """The totals that a value is computed from, but for those of what is computed one by one."""
+    match value:
+        case Total():
+            yield value
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from totals_of_value(operand)
+
+
 def columns_of_single_values(value: Value) -> Iterator[ColumnValue]:
     """The columns of what is computed one by one."""
     match value:
@@ -934,7 +985,12 @@ def folds(steps: Iterable[KernelStep]) -> Iterator[Fold]:
 
 def registered_folds(steps: Iterable[KernelStep]) -> tuple[Fold, ...]:
     """Those of them that are functions of users."""
-    return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.registered))
+    return tuple(fold for fold in called_folds(steps) if not fold.of_values)
+
+
+def called_folds(steps: Iterable[KernelStep]) -> tuple[Fold, ...]:
+    """Those of them for which a function is called with each list."""
+    return tuple(dict.fromkeys(fold for fold in folds(steps) if fold.is_called))
 
 
 def declared_calls(steps: Iterable[KernelStep]) -> tuple[ApplyDeclared, ...]:

@@ -175,9 +175,14 @@ class UserCall:
             if len(self.cache) >= MOST_CACHED:
                 self.cache.clear()
             values = [None if number < 0 else self.values[number + self.offset] for number in members]
-            type = self.fold.type or ""
-            self.cache[members] = called(self.fold.function, self.function, type, values)
+            self.cache[members] = self._called(values)
         return self.cache[members]
+
+    def _called(self, values: list[object]) -> object:
+        fold = self.fold
+        if fold.of_values:
+            return self.function(values)
+        return called(fold.function, self.function, str(fold.type or ""), values)
 
 
 def nothing(rows: int) -> Array:
@@ -203,10 +208,14 @@ def members(lists: EventLists) -> Iterable[Members]:
 
 
 def results(call: UserCall, lists: Iterable[Members]) -> NullableArray:
-    """What the function gives for each of the lists, as numbers or truth values."""
+    """What the function gives for each of the lists, as numbers or truth values; or, of one that is of values
+    as Python has them, as such."""
     found = [call.of(tuple(one or ())) for one in lists]
     valid = np.array([value is not None for value in found], bool)
+    if call.fold.of_values:
+        return NullableArray(np.fromiter(found, object, len(found)), valid)
     type = call.fold.type
+    assert isinstance(type, str), "numbers or truth values"
     kind = np.bool_ if type == "boolean" else np.float64 if type in ("float", "double") else np.int64
     values = np.array([kind() if value is None else value for value in found], kind)
     return arithmetic.cast(NullableArray(values, valid), type)

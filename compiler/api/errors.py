@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 from neelc.errors import CATALOGUE, Diagnostic, NeelError, render
@@ -189,22 +190,45 @@ _shown: set[tuple[str, str]] = set()
 
 
 class NeelWarning(UserWarning):
-    """A query that is valid, but probably not intended. `code` is the code, `diagnostic` all that is known,
-    `source` the text of the query; the warning's own text shows the place in it."""
+    """A query that is valid, but probably not intended. The text of the warning shows the place in the query.
+
+    Attributes
+    ----------
+    code : str
+        The code, such as `NEEL6003`.
+    diagnostic : Diagnostic
+        All that is known: `message`, `line`, `column`, `hint`, `fixes`.
+    source : Source
+        The text of the query.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always", neelc.NeelWarning)
+    ...     matches = neelc.local().sql("PATTERN SEQ(Login a, Login b)", Login=[{"ts": 1}])
+    >>> sorted({one.message.code for one in found})
+    ['NEEL6001', 'NEEL6003']
+    """
 
     def __init__(self, diagnostic: Diagnostic, source: Source) -> None:
         super().__init__(render(diagnostic, source))
-        self.diagnostic, self.source = diagnostic, source
+        self.diagnostic, self.source = diagnostic.placed(source), source
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NeelWarning, (self.diagnostic, self.source)
 
     @property
     def code(self) -> str:
+        """The code, such as `NEEL6003`."""
         return self.diagnostic.code
 
 
 def warn_of(diagnostics: Iterable[Diagnostic], source: Source) -> None:
     """Warn the caller of neelc, through Python's `warnings`, of each once for the same text."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+    while frame.f_back is not None and _is_between(frame):
         frame = frame.f_back
     module = str(frame.f_globals.get("__name__", "<unknown>"))
     for diagnostic in diagnostics:
@@ -218,6 +242,12 @@ def warn_of(diagnostics: Iterable[Diagnostic], source: Source) -> None:
         if action != "ignore":
             _shown.add(key)
         warnings.warn_explicit(warning, NeelWarning, frame.f_code.co_filename, frame.f_lineno, module, {})
+
+
+def _is_between(frame: FrameType) -> bool:
+    """Whether a call is one of neelc, or of a DataFrame that calls what it was given: `transform`, `pipe`."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return frame.f_code.co_filename.startswith(_INSIDE) or package in ("pyspark", "pandas", "polars")
 
 
 def _action(text: str, module: str, line: int) -> str:
@@ -244,13 +274,52 @@ def _way_out(message: str) -> str:
 
 
 class NeelQueryError(NeelError):
-    """The query is wrong, or does not fit its data: found before anything runs."""
+    """The query is wrong, or does not fit its data: found before anything runs. See `NeelError`.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> try:
+    ...     neelc.local().sql("PATTERN SQE(Login a)", Login=[{"ts": 1}])
+    ... except neelc.NeelQueryError as error:
+    ...     print(error.getCondition(), error.getSqlState(), error.diagnostics[0].column)
+    NEEL1001 42601 9
+    """
 
 
 class NeelRunError(NeelError):
-    """A run failed. `kind` names a worker's failure for programs, `part` is the part of the pattern, `key`
-    the key's columns and values, `window` which window of it, `number` what was reached where `limit` is
-    allowed; None where they are not known. Spark's own exception is the `__cause__`."""
+    """A run failed, or the data of a stream cannot be read. See `NeelError`.
+
+    Attributes
+    ----------
+    kind : str or None
+        The kind of a worker's failure, such as `MEMORY`, for programs.
+    part : str or None
+        The part of the pattern.
+    key : dict
+        The columns of the key and their values; empty where they are not known.
+    window : str or None
+        Which window of it.
+    number, limit : int or None
+        What was reached, and what is allowed.
+    __cause__ : BaseException or None
+        The exception of Spark or DuckDB.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> @neelc.aggregate(returns="INT")
+    ... def broken(values):
+    ...     return values[7]
+    >>> local = neelc.local()
+    >>> local.register_aggregate("broken", broken)
+    >>> text = "PATTERN SEQ(Login a, Login{2} b[]) WITHIN 1 HOUR RETURN broken(b[].ts) AS b"
+    >>> try:
+    ...     local.sql(text, Login=[{"ts": 1}, {"ts": 2}, {"ts": 3}]).collect()
+    ... except neelc.NeelRunError as error:
+    ...     print(error.getCondition(), error.getSqlState(), type(error.__cause__).__name__)
+    NEEL5008 22000 AggregateFailure
+    """
 
     def __init__(
         self,
@@ -309,11 +378,30 @@ def translated() -> Iterator[None]:
 
 
 def explain_failure(exception: BaseException) -> NeelRunError | None:
-    """What went wrong in a pattern, in its data or in a worker, if `exception`, raised by an action of Spark,
-    contains it.
+    """What went wrong in a pattern, in its data or in a worker: the cause of an exception of Spark.
 
     A query's DataFrame is one of Spark's: what fails when it runs raises Spark's exception, with a stack of
     all that was between. This finds the sentence of neelc in it.
+
+    Parameters
+    ----------
+    exception : BaseException
+        What an action of Spark has raised.
+
+    Returns
+    -------
+    NeelRunError or None
+        The failure, with the kind, the part of the pattern and the key, as far as they are known; None if the
+        exception is about something else.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> print(neelc.explain_failure(RuntimeError("java.io.IOException: No space left on device")))
+    error[NEEL5101]: no space left on a disk: that of the output, of the checkpoint, or of temporary files \
+(spark.local.dir on Spark, TMPDIR on the local engine)
+    >>> neelc.explain_failure(KeyError("user")) is None
+    True
     """
     text = with_causes(exception)
     facts = parse_failure(text)

@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neelc.api.streams import Frame, is_frame, names_of, no_frame
 from neelc.ir.names import quote
 from neelc.pattern.bind.partial import COMPLETE, CONDITION, NEGATION, NO_EVENT, REACHED, STEP, STOPPED, WINDOW
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 REASONS = (NO_EVENT, WINDOW, CONDITION, NEGATION)
 COLUMNS = ("number", STEP, REACHED, "share", "dropped", *(reason.replace(" ", "_") for reason in REASONS))
 
 
-def funnel(matches: Frame, *, by: str | Sequence[str] = (), steps: Sequence[str] = ()) -> Frame:
-    """How many starts came how far, of a query WITH PARTIAL MATCHES: `neelc.funnel(neelc.sql(spark, ...))`.
+def funnel(matches: DataFrame, *, by: str | Sequence[str] = (), steps: Sequence[str] = ()) -> DataFrame:
+    """How many starts came how far: the drop-off table of a query WITH PARTIAL MATCHES.
 
-    A row for each step: its `number` and name, how many starts `reached` it, which `share` of all that is,
-    how many were `dropped` there, and of these how many for each reason. With `by`, there is such a table for
-    each value of these columns. `steps` are the names of all steps; without them the table ends with the last
-    one that any start reached, and one at which none stopped has no name.
+    Parameters
+    ----------
+    matches : DataFrame
+        The result of a query WITH PARTIAL MATCHES, with the columns `reached`, `step` and `stopped`.
+    by : str or list of str, optional
+        Columns to group by: each combination of their values has a table of its own.
+    steps : list of str, optional
+        The names of all steps. Without them the table ends with the last step that any start reached, and one
+        at which none stopped has no name.
+
+    Returns
+    -------
+    DataFrame
+        A row for each step: its `number` and name, how many starts `reached` it, which `share` of all that
+        is, how many were `dropped` there, and of these how many for each reason.
+
+    Examples
+    --------
+    >>> visits = spark.createDataFrame(
+    ...     [(1, "View", "ann"), (2, "Buy", "ann"), (3, "View", "bob")], "ts INT, kind STRING, user STRING"
+    ... )
+    >>> text = "PATTERN SEQ(View v, Buy b) WHERE [user] WITHIN 1 HOUR WITH PARTIAL MATCHES"
+    >>> matches = neelc.sql(spark, text, Visits=neelc.stream(visits, type="kind", unit="s"))
+    >>> neelc.funnel(matches).select("number", "reached", "share", "dropped").show()
+    +------+-------+-----+-------+
+    |number|reached|share|dropped|
+    +------+-------+-----+-------+
+    |     1|      2|  1.0|      1|
+    |     2|      1|  0.5|      0|
+    +------+-------+-----+-------+
+    <BLANKLINE>
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -62,5 +92,5 @@ def _check(matches: Frame, groups: Sequence[str]) -> None:
     taken = [name for name in groups if name.casefold() in (*COLUMNS, "starts", "most", "stopped_at")]
     if taken:
         raise ValueError(
-            f"the table has columns of its own called {', '.join(taken)}: rename what `by` names"
+            f"the table already has columns called {', '.join(taken)}: rename the columns in `by`"
         )

@@ -83,7 +83,7 @@ def measures_of(
 def uncounted(asked: Iterable[str], counted: Mapping[str, StreamCounts]) -> list[str]:
     """Notes about streams that nothing is known of."""
     return [
-        f"Spark did not read stream `{name}` to its end: there are no statistics of it"
+        f"Spark did not read stream `{name}` to its end, so there are no statistics for it"
         for name in asked
         if name not in counted
     ]

@@ -62,7 +62,8 @@ from neelc.source import Source, Span
 from neelc.syntax.host import mentions
 
 if TYPE_CHECKING:
-    from neelc.api.rules import Rules
+    from neelc.api.local_rules import LocalRules
+    from neelc.api.rules import Rules, RulesGiven
     from neelc.api.timeline import DrawingEngine
     from neelc.engines.spark.compiled import CompiledScript
 
@@ -79,16 +80,40 @@ def local(
 ) -> LocalSession:
     """A session without Spark: queries over files and data of this machine, by DuckDB and neelc's kernels.
 
-    `neelc.local().sql("PATTERN ...", Trades="trades.parquet").df()`. `processes` is how many work on large
-    data, by default one for each core; `memory` is how much DuckDB may take, such as "4GB", before it uses
-    the disk. `untrusted` and `stats` are those of `neelc.Session`.
+    Parameters
+    ----------
+    timezone : str, default "UTC"
+        What clocks show at an instant: for `hour(ts)`, and for times that are texts without a zone.
+    processes : int, optional
+        How many processes work on large data. Default: one for each core.
+    memory : str or int, optional
+        How much memory DuckDB may take before it uses the disk, such as "4GB".
+    untrusted : bool, default False
+        Whether the texts of all queries may read only registered streams, and those of their call.
+    stats : str or dict, optional
+        Statistics of the streams: the path of a file, or what `Query.statistics` returns.
+
+    Returns
+    -------
+    LocalSession
+        A session with the methods of `neelc.Session`.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> neelc.local().sql(
+    ...     "PATTERN SEQ(Login a, Login b) WHERE [user] WITHIN 1 MINUTE RETURN a.user, b.ts",
+    ...     Login=[{"ts": 1, "user": "ann"}, {"ts": 2, "user": "ann"}],
+    ... ).show()
+    a_user  b_ts
+    ann     2
     """
     try:
         zone_in_duckdb(timezone)
     except CallError as error:
         raise ValueError(str(error)) from None
     except ValueError:
-        raise ValueError(f"timezone: this Python knows no {timezone!r}") from None
+        raise ValueError(f"timezone: unknown time zone {timezone!r}") from None
     count = len(os.sched_getaffinity(0)) if processes is None else processes
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"processes: a number of at least 1, not {processes!r}")
@@ -241,13 +266,64 @@ def _without_rows(types: Types, name: str) -> Table:
 
 
 class LocalSession(Session):
-    """Queries without Spark, and the streams and aggregates registered with them; `neelc.local` makes it.
+    """Queries without Spark, and the streams and functions registered with them; `neelc.local` makes it.
 
     Streams are paths, or data in memory: tables of Arrow, pandas, polars or DuckDB, or lists of dictionaries.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> import pandas
+    >>> with neelc.local() as local:
+    ...     local.register("Login", pandas.DataFrame({"ts": [1, 2], "user": ["ann", "ann"]}))
+    ...     found = local.sql("PATTERN SEQ(Login a, Login b) WHERE [user] WITHIN 1 MINUTE RETURN b.ts")
+    ...     found.collect()
+    [(2,)]
     """
 
+    if TYPE_CHECKING:
+
+        def sql(  # type: ignore[override]  # its rows are those of this engine
+            self,
+            text: str,
+            /,
+            args: Mapping[str, object] | None = None,
+            *,
+            strategy: str | None = None,
+            most_rows: float | None = None,
+            most_matches: int | None = None,
+            options: Mapping[str, bool] | None = None,
+            buckets: int | None = None,
+            untrusted: bool = False,
+            **streams: object,
+        ) -> LocalFrame: ...
+
+        def compile(
+            self,
+            text: str,
+            /,
+            args: Mapping[str, object] | None = None,
+            *,
+            strategy: str | None = None,
+            most_rows: float | None = None,
+            most_matches: int | None = None,
+            options: Mapping[str, bool] | None = None,
+            buckets: int | None = None,
+            untrusted: bool = False,
+            **streams: object,
+        ) -> LocalQuery: ...
+
+        def sql_all(  # type: ignore[override]
+            self, rules: RulesGiven | None = None, /, args: Mapping[str, object] | None = None, **named: Any
+        ) -> LocalFrame: ...
+
+        def rules(
+            self, rules: RulesGiven, /, args: Mapping[str, object] | None = None, **named: Any
+        ) -> LocalRules: ...
+
     def __init__(self, engine: LocalEngine, *, untrusted: bool = False, stats: Any = None) -> None:
-        super().__init__(LocalHandle(engine), untrusted=untrusted, stats=stats)
+        handle: Any = LocalHandle(engine)
+        super().__init__(handle, untrusted=untrusted, stats=stats)
         self.engine = engine
         self._variables: Mapping[str, object] = {}
 
@@ -343,7 +419,7 @@ class LocalQuery(Query):
 
         return LocalDrawing(self.spark.engine)
 
-    def to_df(self, *, observe: bool = False) -> LocalFrame:
+    def to_df(self, *, observe: bool = False) -> LocalFrame:  # type: ignore[override]
         """The matches; nothing runs before its rows are asked for. With `observe`, `notes` and `statistics`
         report afterwards on the events read: each asks DuckDB once more."""
         engine: LocalEngine = self.spark.engine

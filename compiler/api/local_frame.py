@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -57,6 +57,16 @@ class LocalFrame:
     `arrow`, `df` (pandas), `pl` (polars), `duckdb`, `rows` and iteration give them, `show` prints some, and
     `write` writes them to a file. `where`, `selectExpr`, `orderBy`, `distinct` and `limit` choose among them,
     in texts of Spark's SQL.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> found = neelc.local().sql("PATTERN Login a RETURN a.ts, a.user", Login=[{"ts": 1, "user": "ann"}])
+    >>> found.columns, found.count()
+    (['a_ts', 'a_user'], 1)
+    >>> found.where("a_user LIKE 'a%'").df()
+       a_ts a_user
+    0     1    ann
     """
 
     run: LocalRun
@@ -183,6 +193,10 @@ class LocalFrame:
     def distinct(self) -> LocalFrame:
         """The rows that differ."""
         return self.query(f"SELECT DISTINCT * FROM {THESE}")
+
+    def transform(self, function: Callable[[LocalFrame], LocalFrame]) -> LocalFrame:
+        """What a function makes of the rows, such as `neelc.pattern`."""
+        return function(self)
 
     def limit(self, most: int) -> LocalFrame:
         """So many of the rows."""

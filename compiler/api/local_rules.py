@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from neelc.api.local import LocalHandle, LocalQuery, engine_in_words, tables_of
 from neelc.api.local_frame import LocalFrame
@@ -44,6 +45,10 @@ class LocalRules(Rules):
 
     tables: Mapping[str, LocalTable] = field(kw_only=True, compare=False)
 
+    if TYPE_CHECKING:
+
+        def __getitem__(self, name: str) -> LocalFrame: ...  # type: ignore[override]
+
     @property
     def program(self) -> LocalProgram:
         """What runs."""
@@ -58,7 +63,7 @@ class LocalRules(Rules):
         return DisplayText(program_text(self.program))
 
     @property
-    def df(self) -> LocalFrame:
+    def df(self) -> LocalFrame:  # type: ignore[override]  # the rows are those of this engine
         """The rows of all rules. Matches are found once, and kept until `unpersist`."""
         found: LocalFrame = self.persist()._kept[0]
         return found

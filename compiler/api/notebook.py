@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -67,7 +67,7 @@ def session_of(variables: Mapping[str, object], name: str | None) -> Session:
     if name is not None:
         is_there = f"no neelc.Session, but of type {type(found).__name__}"
         raise CallError(f"-s {name}: {is_there if name in variables else 'no such variable'}")
-    spark = active_session() or variables.get("spark")
+    spark: Any = active_session() or variables.get("spark")
     return _local_session().reading(variables) if spark is None else Session(spark)
 
 

@@ -38,6 +38,8 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from neelc.api.gathering import RunObservations
     from neelc.api.timeline import DrawingEngine, Timeline
     from neelc.engines.spark.compiled import CompiledScript
@@ -109,9 +111,24 @@ def frame_of(stream: Stream, streams: Mapping[str, RegisteredStream], text: Sour
 
 @dataclass(frozen=True, repr=False)
 class Query:
-    """The last query of a script, compiled. Nothing is run before an action of Spark's is."""
+    """The last query of a script, compiled. `Session.compile` makes it; nothing has run yet.
 
-    spark: Frame
+    Examples
+    --------
+    >>> import neelc
+    >>> query = neelc.local().compile(
+    ...     "PATTERN SEQ(Login a, Login b) WHERE [user] WITHIN 1 MINUTE RETURN a.user, b.ts",
+    ...     Login=[{"ts": 1, "user": "ann"}, {"ts": 2, "user": "ann"}],
+    ... )
+    >>> query.warnings
+    ()
+    >>> print(query.explain())  # doctest: +ELLIPSIS
+    query...
+    >>> query.to_df().collect()
+    [('ann', 2)]
+    """
+
+    spark: Any
     bound: BoundScript
     compiled: CompiledScript
     _observed: list[tuple[StreamObservations, RunObservations]] = field(default_factory=list, compare=False)
@@ -136,7 +153,8 @@ class Query:
         """What is valid, but probably not intended."""
         from neelc.tools.lints import lints
 
-        return (*lints(self.bound.program, self.bound.text), *_absent_types(self.bound))
+        found = (*lints(self.bound.program, self.bound.text), *_absent_types(self.bound))
+        return tuple(one.placed(self.bound.text) for one in found)
 
     def to_sql(self) -> DisplayText:
         """The query as one statement of Spark SQL; `NeelQueryError` if its plan is not relational."""
@@ -179,7 +197,7 @@ class Query:
 
         return SparkDrawing(self.spark)
 
-    def to_df(self, *, observe: bool = False) -> Frame:
+    def to_df(self, *, observe: bool = False) -> DataFrame:
         """The matches as a DataFrame of Spark. With `observe`, after an action, `notes` reports what was
         noticed about the events read and `statistics` what was counted; conditions are not pushed into the
         source then."""
@@ -206,9 +224,9 @@ class Query:
             any(one.is_streaming for one in read.values()),
         )
         with translated(), analysing(query, self.text, is_streaming) as bounded:
-            return bounded(
-                run_source(compiled.source, self.spark, streams, compiled.aggregates, observations)
-            )
+            made = run_source(compiled.source, self.spark, streams, compiled.aggregates, observations)
+            frame: DataFrame = bounded(made)
+            return frame
 
     def notes(self) -> tuple[str, ...]:
         """What the first action on `to_df(observe=True)` has noticed: types that no event has, streams

@@ -3,51 +3,114 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from neelc import syntax as parse
 from neelc.api.errors import NeelQueryError, warn_of
 from neelc.api.session import Session
-from neelc.api.streams import Frame, StreamData, is_frame, names_of, no_frame
+from neelc.api.streams import Frame, StreamData, is_frame, no_frame
 from neelc.arguments import Options
 from neelc.errors import Diagnostic, NeelError
-from neelc.ir.names import FREE_IN_ROWS, RESERVED, written
+from neelc.ir.names import FREE_IN_ROWS, RESERVED, quote, written
 from neelc.ir.row_patterns import ROWS_PER_MATCH
 from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Source, Span
 from neelc.syntax.host import host_statements
 from neelc.syntax.host_tokens import CLAUSE
 
-Texts = str | Sequence[str]
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Columns: TypeAlias = "str | Column | Sequence[str | Column]"
 
 
 def match_recognize(
-    df: Frame,
+    df: DataFrame,
     *,
     pattern: str,
     define: Mapping[str, str] | None = None,
     measures: Mapping[str, str] | None = None,
-    partition_by: Texts = (),
-    order_by: Texts = (),
+    partition_by: Columns = (),
+    order_by: Columns = (),
     rows: str = "ONE ROW PER MATCH",
     after_match: str = "SKIP PAST LAST ROW",
     subset: Mapping[str, Sequence[str]] | None = None,
     within: str | int | datetime.timedelta | None = None,
     unit: str | None = None,
     args: Mapping[str, object] | None = None,
-) -> Frame:
-    """The matches of a row pattern in a DataFrame, as SQL:2016's MATCH_RECOGNIZE finds them.
+) -> DataFrame:
+    """The matches of a row pattern in a DataFrame, as MATCH_RECOGNIZE of SQL:2016 finds them. Nothing runs
+    before an action of Spark's does.
 
-    `define` has the condition of each variable, `measures` the expression of each new column. `rows` is ONE
-    ROW PER MATCH or ALL ROWS PER MATCH, with its options; `unit` is that of integer times, for `within`;
-    `args` are the values of parameters. Nothing is run.
+    Parameters
+    ----------
+    df : DataFrame
+        The rows, of a classic session or of Spark Connect.
+    pattern : str
+        The row pattern, such as "A B+ C?".
+    define : dict, optional
+        The conditions of variables, in SQL: ``{"B": "B.price > PREV(B.price)"}``.
+    measures : dict, optional
+        The expressions of new columns, in SQL: ``{"highest": "MAX(B.price)"}``.
+    partition_by : str, Column or list of these, optional
+        Matches are found in the rows that agree in these. A text is the name of a column, or an expression in
+        SQL. A Column may be computed: it is in the result under its name.
+    order_by : str, Column or list of these, optional
+        The order of the rows: "ts", "ts DESC", `F.col("ts")`, `F.col("ts").desc()`.
+    rows : str, default "ONE ROW PER MATCH"
+        Or "ALL ROWS PER MATCH", with its options.
+    after_match : str, default "SKIP PAST LAST ROW"
+        Where the search goes on after a match.
+    subset : dict, optional
+        Names for several variables: ``{"S": ["A", "B"]}``.
+    within : str, int or timedelta, optional
+        The longest time from the first row of a match to its last one.
+    unit : str, optional
+        The unit of integer times, for `within`.
+    args : dict, optional
+        Values of parameters in the texts, by their names.
+
+    Returns
+    -------
+    DataFrame
+        The columns that SQL:2016 gives to such a query.
+
+    Raises
+    ------
+    NeelQueryError
+        A text is wrong. The error names the argument: ``define['B']:1:1``.
+
+    Examples
+    --------
+    >>> from pyspark.sql import functions as F
+    >>> prices = spark.createDataFrame(
+    ...     [(1, "IBM", 3.0), (2, "IBM", 2.0), (3, "IBM", 4.0)], "ts INT, ticker STRING, price DOUBLE"
+    ... )
+    >>> neelc.match_recognize(
+    ...     prices,
+    ...     partition_by=F.col("ticker"),
+    ...     order_by=F.col("ts"),
+    ...     pattern="DOWN UP",
+    ...     define={"DOWN": "price < PREV(price)", "UP": "price > PREV(price)"},
+    ...     measures={"lowest": "DOWN.price"},
+    ... ).show()
+    +------+------+
+    |ticker|lowest|
+    +------+------+
+    |   IBM|   2.0|
+    +------+------+
+    <BLANKLINE>
     """
     if not is_frame(df):
         raise TypeError(f"df is {no_frame(df)}")
-    clause = _Clause(tuple(df.columns))
-    clause.names("PARTITION BY", "partition_by", partition_by)
-    clause.names("ORDER BY", "order_by", order_by)
+    rows_of_frame, partitions = _named(df, "partition_by", partition_by)
+    rows_of_frame, orders = _named(rows_of_frame, "order_by", order_by)
+    clause = _Clause(tuple(rows_of_frame.columns))
+    clause.names("PARTITION BY", "partition_by", partitions)
+    clause.names("ORDER BY", "order_by", orders)
     clause.pairs("MEASURES", "measures", measures or {})
     clause.plain("", "rows", _rows(rows))
     skip = (
@@ -58,7 +121,57 @@ def match_recognize(
     clause.within(within)
     clause.subsets(subset or {})
     clause.pairs("DEFINE", "define", define or {})
-    return clause.run(df, unit, args or {})
+    found: DataFrame = clause.run(rows_of_frame, unit, args or {})
+    return found.drop(*_added(df, rows_of_frame, partitions))
+
+
+def _named(df: Frame, argument: str, given: Any) -> tuple[Frame, list[str]]:
+    """The texts of an argument that takes Columns, too, and the DataFrame with those that are computed."""
+    several = given if not _is_column(given) and not isinstance(given, str) else [given]
+    if not isinstance(several, Iterable):
+        raise TypeError(_no_columns(argument, given))
+    texts = []
+    for one in several:
+        if _is_column(one):
+            df, text = _computed(df, argument, one)
+            texts.append(text)
+        elif isinstance(one, str):
+            texts.append(one)
+        else:
+            raise TypeError(_no_columns(argument, one))
+    return df, texts
+
+
+def _is_column(value: object) -> bool:
+    # PySpark's class, that of Spark Connect, and whatever inherits from them; PySpark may not be loaded.
+    return any(
+        one.__name__ == "Column" and one.__module__.startswith("pyspark.") for one in type(value).__mro__
+    )
+
+
+_SORTED = re.compile(r"Column<'(.*) (ASC|DESC) NULLS (FIRST|LAST)'>", re.DOTALL)
+
+
+def _computed(df: Frame, argument: str, column: Any) -> tuple[Frame, str]:
+    """The SQL for a Column: the name that it has in a DataFrame with it."""
+    if found := _SORTED.fullmatch(repr(column)):
+        name, direction, nulls = found.groups()
+        if argument == "order_by" and name in df.columns:
+            return df, f"{quote(name)} {direction} NULLS {nulls}"
+        what = "only of a column of the DataFrame" if argument == "order_by" else "only in order_by"
+        raise TypeError(f"{argument}: asc() and desc() {what}, not {column!r}: add it with withColumn first")
+    (name,) = df.select(column).columns
+    is_plain = name in df.columns and repr(column) == f"Column<'{name}'>"
+    return df if is_plain else df.withColumn(name, column), name
+
+
+def _no_columns(argument: str, given: object) -> str:
+    return f"{argument} has names of columns, as texts, or Columns, not {given!r}"
+
+
+def _added(df: Frame, extended: Frame, partitions: Sequence[str]) -> list[str]:
+    """The columns that were computed for the order of rows alone."""
+    return [name for name in extended.columns if name not in df.columns and name not in partitions]
 
 
 @dataclass
@@ -74,9 +187,8 @@ class _Clause:
         self._add(argument, _text(argument, text))
         self.text += after
 
-    def names(self, word: str, argument: str, given: Texts) -> None:
+    def names(self, word: str, argument: str, texts: Sequence[str]) -> None:
         """A name of a column is that column, whatever it is made of; anything else is SQL."""
-        texts = names_of(argument, given)
         for place, text in enumerate(texts):
             self.text += f"\n  {word} " if place == 0 else ", "
             plain = _text(argument, text)
@@ -85,7 +197,7 @@ class _Clause:
     def pairs(self, word: str, argument: str, given: Mapping[str, str]) -> None:
         """`text AS name` in MEASURES, `name AS text` in DEFINE."""
         if not isinstance(given, Mapping):
-            raise TypeError(f"{argument} maps names to texts, and is not a {type(given).__name__}")
+            raise TypeError(f"{argument} must map names to strings, and is a {type(given).__name__}")
         for place, (name, text) in enumerate(given.items()):
             self.text += f"\n  {word} " if place == 0 else ",\n    "
             known = name if name.startswith("`") else written(_text(argument, name), RESERVED - FREE_IN_ROWS)
@@ -196,8 +308,13 @@ def _rows(value: object) -> str:
 
 
 def _text(argument: str, value: object) -> str:
+    if _is_column(value):
+        raise TypeError(
+            f"{argument} is a text of SQL, not a Column: it may name variables and earlier rows, as in "
+            f'"B.price > PREV(B.price)", for which a Column has no words'
+        )
     if not isinstance(value, str) or not value.strip():
-        raise TypeError(f"{argument} is a text, not {value!r}")
+        raise TypeError(f"{argument} must be a string, not {value!r}")
     return value.strip()
 
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from neelc.api.schemas import columns_of
 from neelc.api.streams import (
@@ -38,6 +39,9 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.scalar.spark.expressions import as_number
 from neelc.scalar.spark.trees import identifier
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 BATCHES = 10
 MOST_BATCHES = 100_000
 MILLISECOND = 1000
@@ -51,7 +55,7 @@ BATCH, MICROS, EVENT_TIME = "neelc batch", "neelc micros", "neelc event time"
 
 
 def replay(
-    data: Frame | StreamData | str,
+    data: DataFrame | StreamData | str,
     *,
     batches: int | None = None,
     shuffle_within: str | None = None,
@@ -62,28 +66,48 @@ def replay(
     flush: bool = True,
     seed: int = 0,
     directory: str | None = None,
-) -> Frame:
-    """Events of the past as a streaming DataFrame, to test a streaming query on history:
+) -> Any:
+    """Events of the past as a streaming DataFrame, to test a streaming query on history.
 
-        stream = neelc.replay(bank, batches=20, shuffle_within="10 seconds")
-        found = neelc.sql(spark, "PATTERN ...", Bank=stream)
-        query = found.writeStream.format("memory").queryName("found").start()
-        query.processAllAvailable()
+    Parameters
+    ----------
+    data : DataFrame, str or StreamData
+        A bounded DataFrame, the name of a table, a path, or `neelc.stream(...)` of one of these.
+    batches : int, optional
+        The number of micro-batches, all of the same size. Default: 10; with `speed`, one for each second.
+    shuffle_within : str, optional
+        An event comes up to so much later than events that happened after it, such as "10 seconds".
+    speed : float, optional
+        Let events come as they happened, so many times faster, beginning now. Default: all at once.
+    watermark : str, optional
+        The delay of the stream's watermark. Default: just long enough that no event is late.
+    timestamp, unit : str, optional
+        The column of the time, and the unit of integer times, as in `neelc.stream`.
+    flush : bool, default True
+        Whether the end of the stream lets all matches out, so that the result is that of the same query over
+        `data`. Without it, those that wait for later events are not in the result.
+    seed : int, default 0
+        Draws which events `shuffle_within` delays.
+    directory : str, optional
+        A directory for the files of the stream that Python and Spark's workers share. Default: a temporary
+        one of this machine. The files are removed when Python ends.
 
-    `data` is a bounded DataFrame, the name of a table, a path, or `neelc.stream(...)` of these, which is
-    returned with its settings then. Events come in the order of `timestamp` (with `unit`, as in
-    `neelc.stream`), in `batches` micro-batches of the same size, by default 10. With `shuffle_within`, an
-    event comes up to so much later than events that happened after it; `seed` draws which.
+    Returns
+    -------
+    DataFrame or StreamData
+        A streaming DataFrame; for `neelc.stream(...)`, that of one, with its settings.
 
-    With `speed`, events come as they happened, so many times faster, beginning now; by default in a
-    micro-batch for each second. Without it, all are there at once.
-
-    The stream has a watermark: `watermark`, by default just long enough that no event is late. With `flush`,
-    the end of the stream lets all matches out, so that the result is that of the same query over `data`;
-    without, those that wait for later events are not in it.
-
-    The files are in `directory`, which Python and Spark's workers must share, by default a temporary one of
-    this machine; they are removed when Python ends.
+    Examples
+    --------
+    >>> logins = spark.createDataFrame([(1, "ann"), (2, "ann")], "ts INT, user STRING")
+    >>> stream = neelc.stream(neelc.replay(logins, unit="s"), unit="s")
+    >>> text = "PATTERN SEQ(Login a, Login b) WHERE [user] WITHIN 1 MINUTE RETURN a.ts, b.ts"
+    >>> matches = neelc.sql(spark, text, Login=stream)
+    >>> query = matches.writeStream.format("memory").queryName("replayed").start()
+    >>> query.processAllAvailable()
+    >>> spark.table("replayed").collect()
+    [Row(a_ts=1, b_ts=2)]
+    >>> query.stop()
     """
     given = as_data(data)
     if not isinstance(given.data, str) and not is_frame(given.data):
@@ -131,7 +155,7 @@ def _timestamp(frame: Frame, name: str | None) -> Column:
         what = "which column is the timestamp? Say timestamp=COLUMN" if name is None else f"no column {name}"
         raise ValueError(f"replay: {what}; columns: {', '.join(columns)}")
     if clock_of(columns[found].type, "") is None:
-        raise ValueError(f"replay: column {found} is of type {columns[found].type}, which is no time")
+        raise ValueError(f"replay: column {found} is of type {columns[found].type}, which is not a time")
     return columns[found]
 
 

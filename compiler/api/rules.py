@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from neelc.api.errors import translated
 from neelc.api.query import BoundScript, DisplayText, Query, run_source
@@ -37,6 +37,8 @@ from neelc.syntax.joined import (
 )
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from neelc.api.session import Session
     from neelc.engines.spark.compiled import CompiledScript
 
@@ -45,7 +47,7 @@ RulesGiven = str | Path | Mapping[str, str] | Sequence[str | Path | RuleText]
 
 
 def rules(
-    spark: Frame,
+    spark: SparkSession,
     rules: RulesGiven,
     /,
     args: Mapping[str, object] | None = None,
@@ -59,11 +61,52 @@ def rules(
     untrusted: bool = False,
     **streams: object,
 ) -> Rules:
-    """Many rules over the same streams, executed together: `neelc.rules(spark, "rules/", Bank=bank).df`.
+    """Many queries over the same streams, executed together: each event is read once for all of them.
 
-    A rule that does not compile is among the `errors` of the result and is left out; `strict`, it raises.
-    Without `share`, rules read their events together, but each takes all its steps itself: to measure what
-    sharing is worth.
+    Parameters
+    ----------
+    spark : SparkSession
+        A session, classic or Spark Connect.
+    rules : str, Path, list or dict
+        A script, the path of a file or of a directory with `*.neel` files, a list of these, or scripts by the
+        names of their rules. Every query is a rule.
+    args : dict, optional
+        Values of the scripts' parameters, by their names.
+    strict : bool, default False
+        Whether a rule that does not compile raises `NeelQueryError`. By default it is left out, and is among
+        the `errors` of the result.
+    most_matches : int, optional
+        Fail if one task finds more matches than this. Default: 50 million.
+    buckets : int, optional
+        The number of groups of keys over streaming DataFrames. Default: 16.
+    share : bool, default True
+        Whether rules that begin alike take their common steps once. False is for measurements.
+    aggregates, agents : dict, optional
+        Functions that the rules call, by their names: see `neelc.aggregate` and `neelc.agent`.
+    untrusted : bool, default False
+        Whether the texts may read only the streams given here.
+    **streams
+        The streams by their names, as in `neelc.sql`.
+
+    Returns
+    -------
+    Rules
+        `df` has the rows of all rules, `result["name"]` those of one rule with its own columns.
+
+    Examples
+    --------
+    >>> logins = spark.createDataFrame(
+    ...     [(1, "Fail", "ann"), (2, "Fail", "ann")], "ts INT, kind STRING, user STRING"
+    ... )
+    >>> found = neelc.rules(
+    ...     spark,
+    ...     {"Twice": "PATTERN SEQ(Fail a, Fail b) WHERE [user] WITHIN 1 MINUTE RETURN a.user, b.ts"},
+    ...     Logins=neelc.stream(logins, type="kind", unit="s"),
+    ... )
+    >>> found.names
+    ('Twice',)
+    >>> found["Twice"].collect()
+    [Row(a_user='ann', b_ts=2)]
     """
     from neelc.api.session import Session, own_arguments
 
@@ -87,17 +130,29 @@ def rules(
 
 @dataclass(frozen=True, repr=False)
 class Rules:
-    """Rules, compiled. Nothing is run before rows are asked for.
+    """Rules, compiled: what `neelc.rules` returns. Nothing is run before rows are asked for.
 
     `df` has the rows of all of them: `rule`, `key`, `match_start`, `match_end` and `columns`, the rule's own.
     `rules["Burst"]` has the columns of one rule. `errors` are those of rules that are left out.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> rules = neelc.local().rules(
+    ...     {"Any": "PATTERN Login a RETURN a.ts", "Wrong": "PATTERN Login a WHERE b.ts > 1"},
+    ...     Login=[{"ts": 1}],
+    ... )
+    >>> rules.names, [error.getCondition() for error in rules.errors]
+    (('Any',), ['NEEL2001'])
+    >>> rules["Any"].collect()
+    [(1,)]
     """
 
-    spark: Frame
+    spark: Any
     bound: BoundScript
     compiled: CompiledRules
     errors: tuple[NeelError, ...]
-    _kept: list[Frame] = field(default_factory=list, compare=False)
+    _kept: list[Any] = field(default_factory=list, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -111,15 +166,16 @@ class Rules:
         return self.compiled.streaming
 
     @property
-    def df(self) -> Frame:
+    def df(self) -> DataFrame:
         """The rows of all rules as one DataFrame."""
-        return self._kept[0] if self._kept else self._table()
+        table: DataFrame = self._kept[0] if self._kept else self._table()
+        return table
 
     def explain(self) -> DisplayText:
         """What the rules share, and why the others are executed alone."""
         return DisplayText(rules_text(self.compiled, self._engine()))
 
-    def persist(self) -> Rules:
+    def persist(self) -> Self:
         """Keep the rows of all rules once they are found, until `unpersist`: what reads several rules finds
         them once. `rules["Burst"]` does so by itself."""
         if not self._kept:
@@ -131,7 +187,7 @@ class Rules:
         while self._kept:
             self._let_go(self._kept.pop())
 
-    def __enter__(self) -> Rules:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -143,7 +199,7 @@ class Rules:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, name: str) -> Frame:
+    def __getitem__(self, name: str) -> DataFrame:
         """The rows of one rule, with its own columns, from the rows of all."""
         found = find(written(name), self.names)
         if found is None:
@@ -151,10 +207,12 @@ class Rules:
         together = any(found in one.names for one in self.compiled.sets)
         query = next(one.query for one in self.bound.program.queries if one.name == found)
         if not together or not isinstance(query, Match) or not self._has_own_columns(query):
-            return self._alone(found)
+            alone: DataFrame = self._alone(found)
+            return alone
         if not self.is_streaming:
             self.persist()
-        return self._own_columns(found, query)
+        own: DataFrame = self._own_columns(found, query)
+        return own
 
     def _alone(self, name: str) -> Frame:
         """The rows of a rule that shares nothing."""

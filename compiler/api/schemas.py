@@ -112,6 +112,45 @@ def _struct(fields: Iterable[Mapping[str, Any]]) -> Struct | None:
     return Struct(tuple(found))
 
 
+def described(type: DataType) -> str | dict[str, Any]:
+    """What Spark's JSON says of a type, the inverse of `type_of`. `ValueError` if Python has no such values.
+
+    >>> described(BIGINT), described(Array(Decimal(10, 2)))
+    ('long', {'type': 'array', 'elementType': 'decimal(10,2)', 'containsNull': True})
+    """
+    match type:
+        case Decimal(digits, places):
+            return f"decimal({digits},{places})"
+        case Array(element):
+            return {"type": "array", "elementType": described(element), "containsNull": True}
+        case Map(key, value):
+            known = {"keyType": described(key), "valueType": described(value)}
+            return {"type": "map", **known, "valueContainsNull": True}
+        case Struct(fields):
+            inner = [
+                {"name": bare(one.name), "type": described(one.type), "nullable": True, "metadata": {}}
+                for one in fields
+            ]
+            return {"type": "struct", "fields": inner}
+    names = {kind: name for name, kind in _SIMPLE.items() if name not in ("null", "timestamp_ltz")}
+    names |= {STRING: "string", DAY_INTERVAL: "interval day to second"}
+    if type not in names:
+        raise ValueError(
+            f"a result of type {type} cannot leave Python: cast it in RETURN, as in CAST(... AS STRING)"
+        )
+    return names[type]
+
+
+def struct_type(columns: Iterable[Column]) -> Any:
+    """The columns as a `StructType` of PySpark, which is made without asking Spark."""
+    from pyspark.sql.types import StructType
+
+    fields = [
+        {"name": one.name, "type": described(one.type), "nullable": True, "metadata": {}} for one in columns
+    ]
+    return StructType.fromJson({"type": "struct", "fields": fields})
+
+
 def ddl(columns: Iterable[Column]) -> str:
     """The columns as Spark's readers take a schema.
 
@@ -134,7 +173,7 @@ def clock_of(spark: Any) -> Iterator[None]:
     try:
         zone = zone_of(name)
     except ValueError:
-        raise CallError(f"{TIME_ZONE}={name}: this Python knows no such time zone") from None
+        raise CallError(f"{TIME_ZONE}={name}: unknown time zone") from None
     with in_zone(zone):
         yield
 

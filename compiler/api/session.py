@@ -58,6 +58,8 @@ from neelc.source import Source
 from neelc.syntax.joined import RuleText, rule_texts
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from neelc.api.rules import Rules, RulesGiven
     from neelc.catalog.inputs import Inputs
     from neelc.engines.spark.compiled import CompiledScript
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
 
 
 def sql(
-    spark: Frame,
+    spark: SparkSession,
     text: str,
     /,
     args: Mapping[str, object] | None = None,
@@ -80,18 +82,69 @@ def sql(
     agents: Mapping[str, UserAgent] | None = None,
     untrusted: bool = False,
     **streams: object,
-) -> Frame:
-    """The matches of a pattern as a DataFrame: `neelc.sql(spark, "PATTERN ...", Trades=trades)`.
+) -> DataFrame:
+    """The matches of a query, as a DataFrame of Spark. Nothing runs before an action of Spark's does.
 
-    Streams are DataFrames, names of tables or views, paths, or `neelc.stream(...)` of these. `options` turn
-    single decisions of the compiler on or off: `shortcuts`, `chunks`. `aggregates` are functions
-    of lists that the query calls by these names: `{"spread": neelc.aggregate(function, returns="DOUBLE")}`,
-    `agents` functions of DataFrames that stand in its FROM: `{"union": neelc.agent(function, columns=...)}`.
-    `untrusted`: the text may read only these streams.
+    Over streaming DataFrames the result is a streaming DataFrame, for `writeStream` in append mode. They
+    require a watermark: `withWatermark`, WATERMARK in the script, or `neelc.stream(..., watermark=...)`.
 
-    Over streaming DataFrames the result is a streaming one, for `writeStream` in append mode. They require a
-    watermark: `withWatermark`, WATERMARK in the script, or `neelc.stream(..., watermark="10 seconds")`.
-    Events are grouped into so many `buckets` by their key.
+    Parameters
+    ----------
+    spark : SparkSession
+        A session, classic or Spark Connect.
+    text : str
+        A script: PATTERN, MATCH_RECOGNIZE, SELECT. Its last query is the result.
+    args : dict, optional
+        Values of the script's parameters, by their names: ``{"w": "10 SECONDS"}`` for ``WITHIN :w``.
+    strategy : {"kernel", "join", "window", "counting"}, optional
+        How matches are found. By default, the cheapest strategy that can execute the query.
+    most_rows : float, optional
+        Refuse a query that is expected to return more rows, by statistics that were given. Default: 1e10.
+    most_matches : int, optional
+        Fail if one task finds more matches than this. Default: 50 million.
+    options : dict, optional
+        Single decisions of the compiler to turn on or off, for measurements: `shortcuts`, `chunks`.
+    buckets : int, optional
+        The number of groups of keys over streaming DataFrames. Default: 16.
+    aggregates : dict, optional
+        Python functions of lists that the query calls, by their names: see `neelc.aggregate`.
+    agents : dict, optional
+        Functions of DataFrames that stand in FROM, by their names: see `neelc.agent`.
+    untrusted : bool, default False
+        Whether the text may read only the streams given here.
+    **streams
+        The streams by their names: DataFrames, names of tables or views, paths, or `neelc.stream(...)` of
+        one of these. Names that are not given are looked up in the catalog.
+
+    Returns
+    -------
+    DataFrame
+        The items of RETURN; without RETURN a struct for each variable, `match_start` and `match_end`.
+
+    Raises
+    ------
+    NeelQueryError
+        The query is wrong, or does not fit its data. Its `diagnostics` have codes, places and hints.
+    ValueError, TypeError
+        The call is wrong: an unknown stream, an argument that the query does not have.
+
+    Examples
+    --------
+    >>> trades = spark.createDataFrame(
+    ...     [(1, "IBM", 10.0), (2, "IBM", 11.0), (3, "MSFT", 12.0)], "ts BIGINT, ticker STRING, price DOUBLE"
+    ... )
+    >>> neelc.sql(
+    ...     spark,
+    ...     "PATTERN SEQ(IBM a, IBM b) WHERE b.price > a.price WITHIN :w RETURN a.ts AS began, b.price",
+    ...     args={"w": "10 SECONDS"},
+    ...     Trades=neelc.stream(trades, timestamp="ts", type="ticker", unit="s"),
+    ... ).show()
+    +-----+-------+
+    |began|b_price|
+    +-----+-------+
+    |    1|   11.0|
+    +-----+-------+
+    <BLANKLINE>
     """
     own = own_arguments(streams, aggregates=aggregates, agents=agents)
     session = Session(spark, untrusted=untrusted)
@@ -113,12 +166,35 @@ def sql(
 
 
 class Session:
-    """A Spark session, and the streams and aggregates registered with it. `untrusted`: the texts of all its
-    queries may read only these streams, and those of their call. `stats`: statistics of the streams, the path
-    of a file or what `Query.statistics` returns."""
+    """A Spark session with streams, functions and rules that all its queries know.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A session, classic or Spark Connect.
+    untrusted : bool, default False
+        Whether the texts of all queries may read only registered streams, and those of their call.
+    stats : str or dict, optional
+        Statistics of the streams: the path of a file, or what `Query.statistics` returns.
+
+    Examples
+    --------
+    >>> trades = spark.createDataFrame([(1, "IBM"), (2, "MSFT")], "ts BIGINT, ticker STRING")
+    >>> neel = neelc.Session(spark)
+    >>> neel.register("Trades", trades, timestamp="ts", type="ticker", unit="s")
+    >>> neel.sql("PATTERN SEQ(IBM a, MSFT b) WITHIN 10 SECONDS RETURN a.ts, b.ts").collect()
+    [Row(a_ts=1, b_ts=2)]
+    """
+
+    spark: Any
+    """The session of Spark; for the local engine, what stands in its place."""
 
     def __init__(
-        self, spark: Frame, *, untrusted: bool = False, stats: str | Mapping[str, object] | None = None
+        self,
+        spark: SparkSession,
+        *,
+        untrusted: bool = False,
+        stats: str | Mapping[str, object] | None = None,
     ) -> None:
         self.spark = spark
         self.untrusted = untrusted
@@ -131,7 +207,7 @@ class Session:
     def register(
         self,
         name: str,
-        data: Frame | str,
+        data: object,
         *,
         timestamp: str | None = None,
         latest: str | None = None,
@@ -144,9 +220,10 @@ class Session:
         watermark: str | None = None,
         then_by: str | Sequence[str] | None = None,
     ) -> None:
-        """Give the queries of this session a stream; the last one of a name counts."""
+        """Give the queries of this session a stream; the last one of a name counts. The settings are those of
+        `neelc.stream`."""
         if isinstance(data, StreamData):
-            raise TypeError("register takes data or a path, not a stream; say what columns mean here")
+            raise TypeError("register takes data or a path, not a stream; describe the columns here")
         self._data(data)
         known = find(written(name), self._streams)
         self._streams.pop(known or name, None)
@@ -174,7 +251,7 @@ class Session:
         """
         if not isinstance(function, UserAggregate):
             if returns is None:
-                raise TypeError(f"aggregate {name}: say the type that it returns, as in returns='DOUBLE'")
+                raise TypeError(f"aggregate {name}: declare its return type, as in returns='DOUBLE'")
             function = aggregate(function, returns=returns)
         elif returns is not None and not isinstance(function, UserFunction):
             function = aggregate(function.function, returns=returns)
@@ -211,7 +288,7 @@ class Session:
         if isinstance(function, UserAgent):
             made = function
         elif columns is None:
-            raise TypeError(f"agent {name}: say the columns of what it makes, as in columns='id BIGINT'")
+            raise TypeError(f"agent {name}: declare the columns of its result, as in columns='id BIGINT'")
         else:
             made = agent(function, columns=columns, inputs=inputs, rows=rows)
         with translated():
@@ -233,8 +310,9 @@ class Session:
         buckets: int | None = None,
         untrusted: bool = False,
         **streams: object,
-    ) -> Frame:
-        """The matches of the script's last query as a DataFrame. Nothing is run yet."""
+    ) -> DataFrame:
+        """The matches of the script's last query as a DataFrame, as `neelc.sql` gives them. Nothing is run
+        yet."""
         return self.compile(
             text,
             args,
@@ -261,8 +339,8 @@ class Session:
         untrusted: bool = False,
         **streams: object,
     ) -> Query:
-        """The script's last query, compiled; warns of what is valid, but probably not intended. `strategy`
-        forces one: kernel, join or window."""
+        """The script's last query, compiled: a `Query`, with its source, plan and explanation. The arguments
+        are those of `neelc.sql`."""
         own = own_arguments(
             streams,
             args=args,
@@ -324,12 +402,12 @@ class Session:
         /,
         args: Mapping[str, object] | None = None,
         **named: Any,
-    ) -> Frame:
+    ) -> DataFrame:
         """The rows of many rules as one DataFrame, `rules(...).df`; without rules, of those that are
         registered. Warns of each rule that does not compile, and leaves it out."""
         given = list(self._rules.values()) if rules is None else rules
         if not given:
-            raise ValueError("no rule: give some, or register them with register_rules")
+            raise ValueError("no rules: pass some, or register them with register_rules")
         found = self.rules(given, args, **named)
         for error in found.errors:
             warn_of(error.diagnostics, error.source)
@@ -351,7 +429,8 @@ class Session:
         untrusted: bool = False,
         **streams: object,
     ) -> DisplayText:
-        """How the script's last query is executed, and why."""
+        """How the script's last query is executed, and why. `mode` is simple, rewrite, cost, nfa or
+        all, `format` is text, json, html, dot or mermaid."""
         own = own_arguments(streams, args=args, mode=mode, format=format)
         args, mode, format = own["args"] or {}, own["mode"] or "simple", own["format"] or "text"
         with translated():

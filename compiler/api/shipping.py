@@ -17,6 +17,7 @@ from importlib.metadata import distribution, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neelc.api.errors import NeelRunError, failing_as_runs_do
 from neelc.api.streams import Frame
@@ -24,6 +25,9 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.probe import PACKAGES as WORKER_PACKAGES
 from neelc.runtime.probe import SCHEMA, report_versions
 from neelc.versions import numbers, required
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # What workers need of neelc, as one zip file that Python can import from.
 
@@ -107,11 +111,33 @@ class Shipment:
         return "\n".join([self.archive, *map(_line, self.workers)])
 
 
-def ship(spark: Frame) -> Shipment:
-    """Put the runtime on the workers of this session, classic or Connect, and ask them whether they have it.
+def ship(spark: SparkSession) -> Shipment:
+    """Put neelc's runtime on the workers of a session, and ask them whether they have it.
 
-    The archive has `neelc.runtime`; NumPy, PyArrow and pandas must be there. A small job
-    checks as many tasks as Spark takes at once by itself; raises `NeelRunError` if something does not fit.
+    NumPy, PyArrow and pandas must be installed there. A small job checks as many tasks as Spark takes at once
+    by itself.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A session, classic or Spark Connect.
+
+    Returns
+    -------
+    Shipment
+        `archive` is the name of the file that was sent; `workers` has the host and the versions of each kind
+        of worker.
+
+    Raises
+    ------
+    NeelRunError
+        A worker lacks a package, or has another version: NEEL5102, NEEL5103.
+
+    Examples
+    --------
+    >>> shipment = neelc.ship(spark)
+    >>> shipment.workers[0].neelc == neelc.__version__
+    True
     """
     file = archive()
     with failing_as_runs_do():

@@ -80,7 +80,9 @@ class StreamData:
             value = getattr(self, setting)
             if value is not None and not isinstance(value, str):
                 raise TypeError(
-                    no_name(setting, value) if setting in COLUMNS else f"{setting} is a text, not {value!r}"
+                    no_name(setting, value)
+                    if setting in COLUMNS
+                    else f"{setting} must be a string, not {value!r}"
                 )
         for name in self.then_by:
             if not isinstance(name, str):
@@ -95,7 +97,7 @@ class StreamData:
 
 
 def stream(
-    data: Frame | str,
+    data: object,
     *,
     timestamp: str | None = None,
     latest: str | None = None,
@@ -108,9 +110,46 @@ def stream(
     watermark: str | None = None,
     then_by: str | Sequence[str] | None = None,
 ) -> StreamData:
-    """A stream and what its columns mean.
+    """A stream and what its columns mean, for the keyword arguments of `neelc.sql` and its kin.
 
-    `neelc.sql(spark, "PATTERN ...", Trades=neelc.stream(trades, type="ticker"))`.
+    Parameters
+    ----------
+    data : DataFrame, str, Path or data in memory
+        A DataFrame of Spark, the name of a table or view, or a path. For the local engine a path, a table of
+        Arrow, pandas, polars or DuckDB, or a list of dictionaries.
+    timestamp : str, optional
+        The column of the time. Default: one called `ts`, `timestamp` or `time`.
+    latest : str, optional
+        The column of the latest possible time, for imprecise timestamps.
+    end : str, optional
+        The column of the end, for events that last.
+    type : str, optional
+        The column of the event type. Without it, the stream's name is the type of all its events.
+    unit : {"ns", "us", "ms", "s", ...}, optional
+        The unit of integer times. Default: "ms".
+    format : {"csv", "json", "parquet"}, optional
+        The format of the files of a path, where the ending does not show it.
+    options : dict, optional
+        Options of Spark's reader, for a path.
+    timestamp_format : str, optional
+        How times are written that are texts and not ISO, such as "dd/MM/yyyy HH:mm".
+    watermark : str, optional
+        How long a streaming DataFrame waits for events that come late, such as "10 seconds".
+    then_by : str or list of str, optional
+        The columns that order events of the same time.
+
+    Returns
+    -------
+    StreamData
+        The data with these settings.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> trades = [{"at": 1, "ticker": "IBM"}, {"at": 2, "ticker": "MSFT"}]
+    >>> stream = neelc.stream(trades, timestamp="at", type="ticker", unit="s")
+    >>> neelc.local().sql("PATTERN SEQ(IBM a, MSFT b) RETURN a.at, b.at", Trades=stream).collect()
+    [(1, 2)]
     """
     chosen = dict(options or {})
     orders = (then_by,) if isinstance(then_by, str) else tuple(then_by or ())
@@ -156,8 +195,8 @@ def is_stream(value: object) -> bool:
 
 def is_frame(value: object) -> bool:
     """Whether it looks like a DataFrame of Spark."""
-    # In this order: a LazyFrame of polars warns whoever asks for its schema.
-    return all(hasattr(value, name) for name in ("selectExpr", "sparkSession", "schema"))
+    # Asked of its class: on Spark Connect, the schema of a DataFrame is a question to the server.
+    return all(hasattr(type(value), name) for name in ("selectExpr", "sparkSession", "schema"))
 
 
 def is_local(value: object) -> bool:

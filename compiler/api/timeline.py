@@ -25,7 +25,7 @@ from neelc.explain.html import framed
 from neelc.explain.report import written_queries
 from neelc.files import write_whole
 from neelc.ir.algebra import START as VALID_FROM
-from neelc.ir.algebra import Algebra
+from neelc.ir.algebra import Algebra, StreamSource, TemporalMatcher
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.expressions import MatchProperty
 from neelc.ir.names import quote
@@ -51,13 +51,17 @@ from neelc.tools.report.drawing import (
     rows_panel,
     ways,
 )
+from neelc.tools.report.misses import with_misses
 from neelc.tools.report.page import report_page
 from neelc.tools.report.picture import (
     MOST_EVENTS,
+    MOST_EVENTS_IN_NOTEBOOK,
+    MOST_EVENTS_SEARCHED,
     MOST_MATCHES,
     START,
     Lane,
     Panel,
+    PartOfRows,
     Picture,
     ShownEvents,
     StartNote,
@@ -65,9 +69,12 @@ from neelc.tools.report.picture import (
     cut,
     drawable,
     hashable,
+    lane_of,
 )
+from neelc.tools.report.places import MOST_OUTLINES, has_positions, mapped
 from neelc.tools.report.record import counted
-from neelc.tools.report.rows import DrawnClause, PartOfRows, clause_picture
+from neelc.tools.report.rows import DrawnClause, clause_picture
+from neelc.tools.report.situations import situations_picture, temporal_matcher
 from neelc.tools.why.model import Why
 
 if TYPE_CHECKING:
@@ -333,7 +340,7 @@ def _query_of(stream: Stream, program: Program, query: Match, source: Source) ->
     for place, named in enumerate(program.queries):
         if named.name == stream.query and isinstance(named.query, Match) and not named.query.distinct:
             return place, named.query
-    what = f"a picture of `{stream.name}`, whose rows are no single matches"
+    what = f"a picture of `{stream.name}`, whose rows are not single matches"
     hint = "draw that query instead, or use --engine reference"
     span = query.pattern.span or Span(0, 1)
     raise NeelError([Diagnostic("NEEL4001", f"not supported yet: {what}", span, hint)], source)
@@ -371,8 +378,19 @@ class FrameDrawing:
         most: int = MOST_EVENTS,
     ) -> Picture:
         """The query with its matches, found anew with all of their events."""
+        found = self._picture(subject, compare, notes, most)
+        if not has_positions(subject.query):
+            return found
+        relations = {
+            stream.name: _table(_valid(self.frames[stream.name], stream).limit(MOST_OUTLINES), stream)
+            for stream in subject.query.streams
+            if stream.is_relation and stream.name in self.frames
+        }
+        return mapped(found, subject.query, relations)
+
+    def _picture(self, subject: DrawnQuery, compare: bool, notes: Iterable[StartNote], most: int) -> Picture:
         if isinstance(subject.query, HostQuery):
-            return self._clause(subject, subject.query, notes, most)
+            return self._clause(subject, subject.query, notes, min(most, MOST_EVENTS_SEARCHED))
         if isinstance(subject.query, Algebra):
             return self._select(subject, subject.query, notes, most)
         _refuse_levels(subject.query, self.script.source)
@@ -381,16 +399,60 @@ class FrameDrawing:
         variants = ways(found_by.query, compare)
         found = [drawing._found(way, compare) for way in variants]
         events = DrawnEvents(self.engine, found_by.query.streams, found_by.frames, found_by.query.clock)
-        shown = events.shown(subject.keys, _starts(variants, found, subject), most)
-        panels = [_panel(way, rows, shown) for way, rows in zip(variants, found, strict=True)]
-        return picture(subject, shown, panels, notes)
+        starts = _starts(variants, found, subject)
+        shown = events.shown(subject.keys, starts, most)
+        # Events are only looked up in lanes that have matches: there are fewer of them.
+        is_simple = len(found_by.query.streams) == 1 and bool(subject.keys)
+        bound = [event for event in shown.events if not is_simple or _lane(event, subject) in starts]
+        panels = [_panel(way, rows, shown, bound) for way, rows in zip(variants, found, strict=True)]
+        return with_misses(picture(subject, shown, panels, notes), found_by.query, bool(subject.lane_columns))
 
     def _select(self, subject: DrawnQuery, query: Algebra, notes: Iterable[StartNote], most: int) -> Picture:
         """The rows of a SELECT, and the events of the streams that it reads itself."""
+        matcher = temporal_matcher(query)
+        if matcher is not None and not subject.lane_columns:
+            return self._situations(subject, matcher, tuple(notes), min(most, MOST_EVENTS_SEARCHED))
         read = [stream for stream in query.streams if not stream.is_relation and stream.producer is None]
         rows, total = self._rows(query, VALID_FROM)
         shown = DrawnEvents(self.engine, read, self.frames, query.clock).shown(subject.keys, {}, most)
         return picture(subject, shown, [rows_panel(query, rows, total)], notes)
+
+    def _situations(
+        self, subject: DrawnQuery, matcher: TemporalMatcher, notes: Sequence[StartNote], most: int
+    ) -> Picture:
+        """The runs of a temporal pattern, and its matches, which the reference finds again in the events."""
+        program = self.script.program
+        needed = (program.queries[place].query for place in program.needed([self.place]))
+        read = {one.name: one for query in needed for one in query.streams if one.producer is None}
+        tables: dict[str, Table] = {}
+        part = None
+        with ExitStack() as stack:
+            frames = {
+                name: stack.enter_context(self.engine.kept(_valid(self.frames[name], one)))
+                for name, one in read.items()
+            }
+            total = sum(int(frame.count()) for frame in frames.values())
+            if total <= most:
+                tables = {name: _table(frame, read[name]) for name, frame in frames.items()}
+            else:
+                tables, part = self._partitions(matcher, read, total, most)
+        try:
+            return situations_picture(matcher, program, self.place, tables, subject.titles, most, notes, part)
+        except LimitReached as failure:
+            raise failed(failure, program.queries[self.place], self.script.source) from None
+
+    def _partitions(
+        self, matcher: TemporalMatcher, read: Mapping[str, Stream], total: int, most: int
+    ) -> tuple[dict[str, Table], PartOfRows]:
+        """The rows of some partitions; of none where the pattern reads the events of no one stream as they
+        are."""
+        nothing: dict[str, Table] = {name: [] for name in read}
+        source, names = matcher.input, matcher.clause.partition
+        if not isinstance(source, StreamSource) or len(read) > 1 or not names:
+            return nothing, PartOfRows(total)
+        events = DrawnEvents(self.engine, [source.stream], self.frames, matcher.clock)
+        rows, lanes = events.partitions(names, {}, most)
+        return nothing | {source.stream.name: rows}, PartOfRows(total, lanes)
 
     def _clause(self, subject: DrawnQuery, host: HostQuery, notes: Iterable[StartNote], most: int) -> Picture:
         """The rows that a MATCH_RECOGNIZE reads, and its matches, which the reference finds again in them."""
@@ -482,10 +544,17 @@ def _starts(
     return starts
 
 
-def _panel(way: StrategyVariant, rows: Rows | str, shown: ShownEvents) -> Panel:
+def _lane(event: ReferenceEvent, subject: DrawnQuery) -> Lane:
+    return hashable(lane_of(event, subject.keys))
+
+
+def _panel(
+    way: StrategyVariant, rows: Rows | str, shown: ShownEvents, bound: Sequence[ReferenceEvent]
+) -> Panel:
+    """The matches of a query; `bound` are the events that are looked up."""
     if isinstance(rows, str):
         return Panel(way.strategy, problem=rows)
-    recovery = Recovery(way.query, shown.events)
+    recovery = Recovery(way.query, bound)
     found = [one for row in rows[0] if (one := recovery.found(row)) is not None]
     return panel(way.strategy, way.query, found, rows[1], shown)
 
@@ -495,12 +564,20 @@ Key = str | Sequence[str] | None
 
 @dataclass(frozen=True, repr=False)
 class Timeline:
-    """A picture. `html` is a page that works offline; a notebook shows it directly."""
+    """A picture of events and matches, which `neelc.timeline` draws. A notebook shows it directly.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> neelc.timeline([{"ts": 1}, {"ts": 2}], timestamp="ts")
+    <neelc.Timeline: 2 of 2 events>
+    """
 
     picture: Picture
 
     @cached_property
     def html(self) -> str:
+        """A page that works offline."""
         return report_page([self.picture])
 
     def save(self, path: str | Path) -> None:
@@ -518,7 +595,7 @@ class Timeline:
 
 
 def timeline(
-    events: Frame | StreamData,
+    events: object,
     query: str | None = None,
     /,
     args: Mapping[str, object] | None = None,
@@ -530,18 +607,48 @@ def timeline(
     type: str | None = None,
     unit: str | None = None,
     compare_strategies: bool = False,
-    most_events: int = MOST_EVENTS,
+    most_events: int = MOST_EVENTS_IN_NOTEBOOK,
     why: Why | Iterable[StartNote] = (),
     untrusted: bool = False,
 ) -> Timeline:
-    """Events on a time line, and the matches of a query among them.
+    """Events on a time line, and the matches of a query among them. This runs the query.
 
-    `events` is a DataFrame of Spark, or what the local engine reads: a `LocalFrame`, data of Arrow, pandas,
-    polars or DuckDB, or the path of files; or `neelc.stream(...)` of one. The query knows it by `name`.
-    Without a query only the events are drawn: a result of `neelc.sql`, from `match_start` to `match_end`, or
-    of a SELECT is drawn like that, too. `key` names the columns of the lanes, by default those that the query
-    brings together. `why` is the result of `neelc.why`, or other notes on start events. `untrusted`: the
-    query may read only these events.
+    Parameters
+    ----------
+    events : DataFrame, LocalFrame, StreamData, str or data in memory
+        A DataFrame of Spark; or what the local engine reads: a `LocalFrame`, data of Arrow, pandas, polars or
+        DuckDB, the path of files; or `neelc.stream(...)` of one of these.
+    query : str, optional
+        A script; its last query is drawn. Without it only the events are drawn: those of a result of
+        `neelc.sql` from `match_start` to `match_end`.
+    args : dict, optional
+        Values of the script's parameters, by their names.
+    name : str, default "Events"
+        What the query calls the events.
+    key : str or list of str, optional
+        The columns of the lanes. Default: the key of the query.
+    timestamp, end, type, unit : str, optional
+        What the columns mean, as in `neelc.stream`.
+    compare_strategies : bool, default False
+        Whether to draw the same events under the four selection strategies.
+    most_events : int, default 50000
+        How many events are drawn at most.
+    why : Why or list, optional
+        The result of `neelc.why`, or other notes on start events.
+    untrusted : bool, default False
+        Whether the query may read only these events.
+
+    Returns
+    -------
+    Timeline
+        `save(path)` writes it, `html` is the page, and a notebook shows it.
+
+    Examples
+    --------
+    >>> import neelc
+    >>> logins = [{"ts": 1, "user": "ann"}, {"ts": 2, "user": "ann"}, {"ts": 3, "user": "bob"}]
+    >>> neelc.timeline(logins, "PATTERN SEQ(Login a, Login b) WHERE [user] WITHIN 1 HOUR", name="Login")
+    <neelc.Timeline: 3 of 3 events, 1 match>
     """
     if not isinstance(events, StreamData | str) and not is_frame(events) and not is_local(events):
         raise TypeError(f"events is {no_frame(events, ', data of the local engine or a path')}")
@@ -563,7 +670,7 @@ def drawn(
     query: Query,
     key: Key = None,
     compare_strategies: bool = False,
-    most_events: int = MOST_EVENTS,
+    most_events: int = MOST_EVENTS_IN_NOTEBOOK,
     why: Why | Iterable[StartNote] = (),
     has_matches: bool = True,
 ) -> Timeline:
@@ -602,7 +709,7 @@ def _session(events: StreamData, untrusted: bool) -> tuple[Session, StreamData]:
     if is_frame(data):
         return Session(data.sparkSession, untrusted=untrusted), events
     if isinstance(data, str) and events.format is None and not is_path(data):
-        raise TypeError("timeline takes data or a path; for tables, compile a query and ask it: .timeline()")
+        raise TypeError("timeline takes data or a path; for tables, compile a query and call its .timeline()")
     from neelc.api.local import session_over
 
     return session_over(events, untrusted)

@@ -36,8 +36,11 @@ from neelc.tools.why.explaining import why as explained
 from neelc.tools.why.model import Why
 from neelc.tools.why.reading import WhyRequest, columns, no_such_key, text_of, why_request
 from neelc.tools.why.rows import RowsRequest, rows_request
+from neelc.tools.why.temporal import SituationsRequest, situations_request
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from neelc.api.query import BoundScript
 
 KEYS_LOOKED_AT = 1_000
@@ -50,7 +53,7 @@ Rows = list[Mapping[str, object]]
 
 
 def why(
-    spark: Frame,
+    spark: SparkSession,
     text: str,
     /,
     args: Mapping[str, object] | None = None,
@@ -60,7 +63,42 @@ def why(
     untrusted: bool = False,
     **streams: object,
 ) -> Why:
-    """Why the events of a key have matches that start with them, or have none; see `Session.why`."""
+    """Why the events of a key have matches that start with them, or have none, and what would match instead.
+
+    Only the events of the key are read. `Session.why` and `Query.why` do the same, also on the local engine.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        A session, classic or Spark Connect.
+    text : str
+        A script; its last query is explained.
+    args : dict, optional
+        Values of the script's parameters, by their names.
+    key : optional
+        A value of the query's key, a list of values, or values by the names of keys: ``{"id": 7}``.
+    between : tuple, optional
+        Two times, both included, as strings or as values of the timestamp column.
+    untrusted : bool, default False
+        Whether the text may read only the streams given here.
+    **streams
+        The streams by their names, as in `neelc.sql`.
+
+    Returns
+    -------
+    Why
+        `explanations` has one for each start event; `print` shows all of them.
+
+    Examples
+    --------
+    >>> logins = spark.createDataFrame(
+    ...     [(1, "Fail", "ann"), (90, "Login", "ann")], "ts INT, kind STRING, user STRING"
+    ... )
+    >>> text = "PATTERN SEQ(Fail a, Login b) WHERE [user] WITHIN 1 MINUTE"
+    >>> found = neelc.why(spark, text, key="ann", Logins=neelc.stream(logins, type="kind", unit="s"))
+    >>> [(one.matches, one.reached, one.steps) for one in found.explanations]
+    [(False, 1, 2)]
+    """
     from neelc.api.session import Session
 
     return Session(spark).why(text, args, key=key, between=between, untrusted=untrusted, **streams)
@@ -73,6 +111,10 @@ def why_of(spark: Frame, bound: BoundScript, key: object, between: Sequence[obje
             bounds = None if between is None else [text_of(one) for one in between]
             of_rows = rows_request(bound.program, bound.last, key_texts(key), bounds, bound.text)
             return of_rows.explained(rows_of_clause(of_rows, bound.frame))
+    with clock_of(spark):
+        situations = situations_request(bound.program, bound.last, key_texts(key), between, bound.text)
+        if situations is not None:
+            return situations.explained(rows_of_clause(situations, bound.frame))
     refuse(bound.program.queries[bound.last], bound.text)
     program = executable(bound.program, [bound.last], bound.text, ROWS_IT_READS)
     with clock_of(spark):
@@ -117,7 +159,9 @@ def rows_of_pattern(request: WhyRequest, frame: Callable[[Stream], Frame], sourc
     return tables
 
 
-def rows_of_clause(request: RowsRequest, frame: Callable[[Stream], Frame]) -> dict[str, Rows]:
+def rows_of_clause(
+    request: RowsRequest | SituationsRequest, frame: Callable[[Stream], Frame]
+) -> dict[str, Rows]:
     """The rows that a MATCH_RECOGNIZE is explained with; of a stream that it reads as it is, those of the
     requested keys."""
     tables: dict[str, Rows] = {}

@@ -73,7 +73,7 @@ class CatalogEntry:
     """A stream, or a query that serves as one.
 
     `stream` is None when the declaration is wrong or not supported: that has been reported, and what uses it
-    is not checked. `refusal` says why a query cannot serve as a stream: code, sentence, hint. `columns` are
+    is not checked. `refusal` says why a query cannot be used as a stream: code, sentence, hint. `columns` are
     those of a SELECT, which other SELECTs can read. `typed` streams have a type column, or try to. `relation`
     is one, which only a SELECT can read. `rows` is the result of a query, or a stream without times, as
     Spark's own SQL reads it, and `others` are its columns of types that neelc does not know.
@@ -255,7 +255,7 @@ def registered_agents(agents: Mapping[str, UserAgent]) -> dict[str, tuple[UserAg
     ['id', 'a b']
     >>> registered_agents({"u": UserAgent(len, "id INT, ts BIGINT")})
     Traceback (most recent call last):
-    neelc.files.CallError: agent u: ts comes besides, as the valid time; leave it out of columns
+    neelc.files.CallError: agent u: ts is added as the valid time; leave it out of columns
     """
     found: dict[str, tuple[UserAgent, tuple[Column, ...]]] = {}
     for name, agent in agents.items():
@@ -280,7 +280,7 @@ def _columns(name: str, text: str) -> tuple[Column, ...]:
     for column in columns:
         if column.name.lower() in (START, END):
             raise CallError(
-                f"agent {name}: {column.name} comes besides, as the valid time; leave it out of columns"
+                f"agent {name}: {column.name} is added as the valid time; leave it out of columns"
             )
     if len({column.name.lower() for column in columns}) < len(columns):
         raise CallError(f"agent {name}: two columns have one name: {text!r}")
@@ -342,7 +342,9 @@ def resolve_type(
         return None
     if name not in catalog.names() and find(name, catalog.later) and catalog.kind_of(name) is None:
         message = f"`{name}` is declared only after this query"
-        findings.report("NEEL2005", message, span, "declare it before: statements use what stands above them")
+        findings.report(
+            "NEEL2005", message, span, "declare it earlier: a statement can use only statements above it"
+        )
         return None
     members: list[tuple[CatalogEntry, Member]] = []
     refused: list[str] = []
@@ -373,10 +375,10 @@ def resolve_type(
 
 
 def report_refusal(entry: CatalogEntry, span: Span, findings: Findings) -> None:
-    """Say why a query cannot serve as a stream, unless its declaration has been reported."""
+    """Say why a query cannot be used as a stream, unless its declaration has been reported."""
     if entry.refusal is not None:
         code, why, hint = entry.refusal
-        cannot = "" if entry.kind == "stream" else " cannot serve as a stream:"
+        cannot = "" if entry.kind == "stream" else " cannot be used as a stream:"
         message = f"{entry.kind} `{entry.name}`{cannot} {why}"
         findings.report(code, message, span, hint)
 
@@ -386,9 +388,8 @@ def _has_type_columns(entries: Iterable[CatalogEntry]) -> bool:
 
 
 def _report_member(name: str, leaf: str, catalog: Catalog, span: Span, findings: Findings) -> None:
-    message = (
-        f"`{leaf}`, a member of type `{name}`, is no stream and no type, and no stream has a type column"
-    )
+    message = f"`{leaf}`, a member of type `{name}`, is neither a stream nor a type"
+    message += ", and no stream has a type column"
     hint = did_you_mean(leaf, catalog.names(), "types") or "declare the stream it is a type of"
     findings.report("NEEL2210", message, findings.at(leaf, span), hint)
 
@@ -414,7 +415,7 @@ def _report_unknown(
         return
     where = "the streams in FROM have" if chosen else "the declared streams have"
     known = catalog.names()
-    message = f"unknown type `{name}`: it is no stream and no CREATE TYPE, and {where} no type column"
+    message = f"unknown type `{name}`: it is neither a stream nor a CREATE TYPE, and {where} no type column"
     if not known:
         message = f"unknown type `{name}`: no stream is declared"
     declare = "declare one: CREATE STREAM trades (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts"

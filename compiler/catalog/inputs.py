@@ -149,7 +149,7 @@ def watermark_of(text: str) -> int:
     for written_so in (text, f"INTERVAL {text}"):
         with suppress(NeelError):
             return watermark_delay(window(written_so))
-    raise ValueError(f"`{text}` is no length of time; for example 10 seconds")
+    raise ValueError(f"`{text}` is not a length of time; for example 10 seconds")
 
 
 def complete(
@@ -407,7 +407,7 @@ def no_data(inputs: Inputs, name: str) -> NeelError:
     """Nobody says where the data of a stream are."""
     statement = _statement(name, inputs.script)
     span = Findings(inputs.source).at(statement.name, statement) if statement else Span(0, 1)
-    hint = f"say FROM 'path' in CREATE STREAM, or give the data with --stream {name}=path"
+    hint = f"write FROM 'path' in CREATE STREAM, or pass the data with --stream {name}=path"
     return NeelError([Diagnostic("NEEL5005", f"stream `{name}` has no data", span, hint)], inputs.source)
 
 

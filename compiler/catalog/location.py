@@ -112,9 +112,9 @@ class Location:
         if kind in FORMATS:
             return kind
         is_said = self.format is not None
-        message = f"`{self.format}` is not a format" if is_said else f"the format of {self.name} is not known"
+        message = f"`{self.format}` is not a format" if is_said else f"unknown format of {self.name}"
         formats = f"formats: {', '.join(FORMATS)}"
-        hint = formats if is_said else f"say it, for example FORMAT csv; {formats}"
+        hint = formats if is_said else f"state it, for example FORMAT csv; {formats}"
         self.fail("NEEL5006", message, hint, self.format)
 
     def tables(self, schema_only: bool = False) -> list[Table]:

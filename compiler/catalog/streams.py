@@ -126,14 +126,14 @@ def watermark_delay(window: Window, unit: str | None = None) -> int:
             length = None if isinstance(value, Months) else Fraction(value // timedelta(microseconds=1))
         case e.Literal(int() | float() | Decimal() as count) if not isinstance(count, bool):
             if unit is None:
-                raise ValueError(f"a watermark of {count} has no unit, and the timestamps are no integers")
+                raise ValueError(f"a watermark of {count} has no unit, but the timestamps are not integers")
             if unit == "EVENT":
                 raise ValueError("a watermark is a length of time, not a number of events")
             length = Fraction(str(count)) * LENGTHS[unit] / 1000 if unit in LENGTHS else None
         case _:
             raise ValueError("the delay of a watermark must be a length of time")
     if length is None:
-        raise ValueError(f"a watermark cannot be {window} long: that is not always equally long")
+        raise ValueError(f"a watermark cannot be {window} long: that varies in length")
     if length < 0:
         raise ValueError(f"a watermark cannot be {window} long")
     if length % 1000 or length >= 2**63:
@@ -183,7 +183,7 @@ def _with_format(stream: Stream, statement: CreateStream, findings: Findings) ->
     for name in filter(None, (stream.start, stream.end)):
         column = next((c for c in stream.columns if find(name, [c.name])), None)
         if column is not None and column.type not in (STRING, TIMESTAMP, VOID):
-            message = f"FORMAT is for texts, and column `{column.name}` is of type {column.type}"
+            message = f"FORMAT is for strings, but column `{column.name}` is of type {column.type}"
             findings.report("NEEL2071", message, span, "leave it out, or declare the column as STRING")
     return replace(stream, columns=_timestamps(stream))
 
@@ -204,7 +204,7 @@ def _relation(statement: CreateStream, columns: tuple[Column, ...], findings: Fi
     made = replace(made, format=bare(statement.format) if statement.format is not None else None)
     if statement.statistics:
         made = with_statistics(made, statement.statistics, findings)
-    why = ("NEEL3301", "its rows are valid forever: they are no events", "a SELECT can correlate with it")
+    why = ("NEEL3301", "its rows are valid forever, so they are not events", "a SELECT can correlate with it")
     return CatalogEntry(name, "relation", refusal=why, relation=made)
 
 
@@ -328,9 +328,9 @@ def _misfit(role: str, column: Column, start: Column | None) -> tuple[str, str] 
         wanted = "WEIGHT takes an array with a number for each time from the earliest to the latest"
         return None if is_list else (f"{described}; {wanted}", "declare it as ARRAY<DOUBLE>")
     if role == "shape_column":
-        words = f"it is {' or '.join(SHAPES)}, or a column that has such words"
+        words = f"{' or '.join(SHAPES)}, or a column with these words"
         hint = "declare it as STRING"
-        return None if column.type == STRING else (f"{described}; DISTRIBUTION takes a name: {words}", hint)
+        return None if column.type == STRING else (f"{described}; DISTRIBUTION takes {words}", hint)
     if clock_of(column.type, "") is None:
         return (
             f"{described}; a time is a TIMESTAMP, a TIMESTAMP_NTZ, a DATE or an integer",
@@ -356,20 +356,22 @@ def _disagree(
     """Report clauses that contradict each other."""
     timestamp = None if statement is None else statement.timestamp
     if clock.unit is None and has_unit:
-        message = f"UNIT is for integer timestamps, and `{bare(stream.start)}` is of type {clock.type}"
+        message = f"UNIT is for integer timestamps, but `{bare(stream.start)}` is of type {clock.type}"
         keyword = None if timestamp is None else timestamp.unit_keyword
         findings.report("NEEL2206", message, findings.at(keyword, statement), "leave UNIT out")
         return True
     if clock.unit is not None and stream.unit not in LENGTHS:
-        message = f"timestamps cannot count {stream.unit}S: these are not always equally long"
+        message = f"timestamps cannot count {stream.unit}S: these vary in length"
         findings.report("NEEL2206", message, findings.at(stream.unit, statement), listing("units", LENGTHS))
         return True
     if stream.latest is not None and stream.end is not None:
-        message = "a stream with imprecise timestamps has no END BY: only points in time can be imprecise"
+        message = (
+            "a stream with imprecise timestamps cannot have END BY: only points in time can be imprecise"
+        )
         findings.report("NEEL2215", message, findings.at(stream.end, statement), "leave END BY out")
         return True
     if stream.latest is not None and stream.then_by:
-        message = "THEN BY orders events of one time, and which imprecise ones are of one time is not known"
+        message = "THEN BY orders events of the same time, but imprecise times are not known to be the same"
         findings.report("NEEL2250", message, findings.at(stream.then_by[0], statement), "leave THEN BY out")
         return True
     return False
@@ -416,11 +418,13 @@ class SelectNames:
             case e.Call(name, arguments) if self.in_row_pattern:
                 return self._call(name.lower(), arguments, node)
             case e.Call(name) if name.lower() in ("prev", "next", "classifier", "match_number"):
-                message = f"`{name}` moves over the rows of a match, and there is none here"
-                self.findings.report("NEEL3206", message, node.span, "it stands inside MATCH_RECOGNIZE only")
+                message = f"`{name}` moves over the rows of a match, and there is no match here"
+                self.findings.report(
+                    "NEEL3206", message, node.span, "it is allowed only inside MATCH_RECOGNIZE"
+                )
                 return unknown(node)
             case e.Call(name) if name.lower() in ("level", "concept"):
-                message = f"`{name}` speaks of an event of a PATTERN"
+                message = f"`{name}` refers to an event of a PATTERN"
                 hint = "a SELECT reads the relation itself: FROM Reports AS r, Places AS p WHERE ..."
                 self.findings.report("NEEL3031", message, node.span, hint)
                 return unknown(node)
@@ -486,7 +490,7 @@ class SelectNames:
         known = [r for r in holders if r.columns is not None]
         if len(known) > 1:
             where = " and ".join(f"`{r.name}`" for r in known)
-            hint = f"say which is meant: {known[0].name}.{parts[0]}"
+            hint = f"qualify it: {known[0].name}.{parts[0]}"
             self.findings.report("NEEL3201", f"column `{bare(parts[0])}` is in {where}", node.span, hint)
             return unknown(node)
         if known:
@@ -531,7 +535,7 @@ class SelectNames:
         offered = [c.name for r in self.plain for c in r.columns or ()]
         if len(parts) > 1:
             offered = [*(bare(r.name) for r in self.symbols), *(r.name for r in self.plain)]
-        what = "columns" if len(parts) == 1 else "names that can stand before a dot"
+        what = "columns" if len(parts) == 1 else "names allowed before a dot"
         hint: Hint | str | None = did_you_mean(parts[0], offered, what)
         if len(parts) > 1:
             hint = in_another_case(parts[0], [r.name for r in self.symbols]) or hint

@@ -21,24 +21,24 @@ from neelc.cli.internal import internal_error
 from neelc.errors import NeelError
 from neelc.files import CallError
 
-DESCRIPTION = "neelc: complex event processing for everyone who has Spark, or a laptop."
+DESCRIPTION = "Find patterns in streams of events, on a laptop or on Spark."
 
 EPILOG = """examples:
   neelc check hospital.neel           check a script for errors
   neelc fmt --write hospital.neel     format it
   neelc test tests/cases              run case files
   neelc run hospital.neel             print its matches
-  neelc run rules/                    run all rules of a directory: one table of their matches
+  neelc run rules/                    run every rule in a directory and print one table
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --out alerts --checkpoint state
-                                      find matches as events come
-  neelc why hospital.neel --key 7     why has this key a match, or none?
-  neelc explain hospital.neel         how its queries are executed, and why
+                                      find matches as events arrive
+  neelc why hospital.neel --key 7     why does this key match, or not?
+  neelc explain hospital.neel         how its queries will run, and why
   neelc compile hospital.neel         print the PySpark source of a query
-  neelc lsp                           serve editors
-  neelc doctor                        is everything there that Spark needs?
+  neelc lsp                           start the language server for editors
+  neelc doctor                        check that Spark can run here
 
 `neelc COMMAND --help` describes a command.
-exit codes: 0 fine, 1 the query is wrong, 2 the call is wrong, 3 the run failed
+exit codes: 0 success, 1 error in the query, 2 error in the command line, 3 the run failed
 """
 
 # The module of each command, and its line in the list. Modules import what they need when they run.
@@ -47,19 +47,28 @@ COMMANDS = {
     "fmt": ("format", "format scripts"),
     "test": ("test", "run case files"),
     "run": ("run", "run a script and print its matches"),
-    "stream": ("stream", "run a script over streams without end"),
-    "why": ("why", "explain why a start event has a match, or has none"),
-    "explain": ("explain", "explain how queries are executed, and why"),
-    "compile": ("compile", "print what runs: PySpark source, SQL, or queries of DuckDB"),
-    "rules": ("rules_report", "report what many rules cost and find"),
-    "lsp": ("lsp", "serve editors: errors while typing, completion, hover"),
-    "doctor": ("doctor", "check that Spark can run"),
+    "stream": ("stream", "run a script over unbounded streams"),
+    "why": ("why", "explain why an event starts a match, or does not"),
+    "explain": ("explain", "explain how queries will run, and why"),
+    "compile": ("compile", "print the generated code: PySpark, SQL or DuckDB queries"),
+    "rules": ("rules_report", "report the cost and the matches of each rule"),
+    "lsp": ("lsp", "start the language server: errors as you type, completion, hover"),
+    "doctor": ("doctor", "check that Spark can run here"),
 }
+
+
+class _HelpFormat(argparse.RawDescriptionHelpFormatter):
+    """Descriptions are filled, lists of examples keep their lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)
 
 
 def parser(selected: str | None = None) -> argparse.ArgumentParser:
     """The command line, with the options of the command `selected`: no module of another is loaded."""
-    shape = argparse.RawDescriptionHelpFormatter
+    shape = _HelpFormat
     top = argparse.ArgumentParser("neelc", description=DESCRIPTION, epilog=EPILOG, formatter_class=shape)
     top.add_argument("--version", action="store_true", help="print the version and exit")
     commands = top.add_subparsers(metavar="COMMAND", dest="command")

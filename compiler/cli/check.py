@@ -12,9 +12,9 @@ from neelc.cli.options import add_inputs
 from neelc.errors import NeelError, as_record, render_all
 from neelc.files import CallError, read_source
 
-DESCRIPTION = """Parse and bind scripts; report all errors, and warn of what is valid but probably not
-intended. The files of a directory are rules, which are checked together. Nothing is run, and no data are read
-unless a stream's columns are known from nowhere else."""
+DESCRIPTION = """Check scripts and report all errors, and warnings for what is valid but probably not
+intended. The files of a directory are rules and are checked together. Nothing runs, and data files are opened
+only if there is no other way to know the columns of a stream."""
 
 EXAMPLES = """examples:
   neelc check hospital.neel
@@ -32,11 +32,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="a script, or a directory with rules in *.neel files; - is standard input",
     )
+    parser.add_argument("--all", action="store_true", help="treat all files as rules that run together")
     parser.add_argument(
-        "--all", action="store_true", help="all files are rules, which run together: check them together"
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="format of errors and warnings (text)"
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="format of errors and warnings (default: text)",
     )
     add_inputs(parser)
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from neelc.rows.bind.host import Describe
     from neelc.source import Source
 
-DESCRIPTION = """Compile the last query of a script, or the one that --query names, to PySpark source with one
-function, `query(spark, streams)`, which gives a DataFrame. `neelc run` and `neelc.sql` run the same source.
-With several scripts, a directory or --all, it gives the rows of all their rules. Nothing is run, and Spark is
-not started."""
+DESCRIPTION = """Compile the last query of a script, or the one named by --query, to PySpark source with one
+function, `query(spark, streams)`, which returns a DataFrame. `neelc run` and `neelc.sql` run the same source.
+Given several scripts, a directory or --all, the function returns the rows of all rules. Nothing runs, and
+Spark is not started."""
 
 EXAMPLES = """examples:
   neelc compile hospital.neel
@@ -53,20 +53,20 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--emit",
         choices=EMITTED,
         default="python",
-        help="PySpark source, the physical plan as text or as JSON, or Spark SQL (python)",
+        help="PySpark source, the physical plan as text or JSON, or Spark SQL (default: python)",
     )
     parser.add_argument(
         "--target",
         choices=TARGETS,
         default="pyspark",
-        help="what runs it: Spark, or the local engine's DuckDB and kernels, as text to read (pyspark)",
+        help="pyspark, or duckdb: what the local engine runs, as readable text (default: pyspark)",
     )
     parser.add_argument(
         "--query",
         metavar="NAME",
         action="append",
         default=[],
-        help="compile this query, or these rules (may be repeated)",
+        help="compile this query, or these rules (repeatable)",
     )
     add_strategy(parser)
     add_streaming(parser)
@@ -74,7 +74,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--buckets",
         metavar="N",
         type=int,
-        help="with --streaming: group events into so many buckets by their key (16)",
+        help="with --streaming: the number of buckets that keys are hashed into (default: 16)",
     )
     add_inputs(parser)
     add_statistics(parser)
@@ -167,7 +167,7 @@ def _compiled_rules(options: argparse.Namespace) -> int:
 def _refuse_present(program: Program) -> None:
     """What is written now is run later."""
     if program.present is not None:
-        raise CallError("compile: the script asks for the time of the run: give it with --now TIME")
+        raise CallError("compile: the script uses the current time: pass it with --now TIME")
 
 
 def _refuse_for_duckdb(options: argparse.Namespace) -> None:

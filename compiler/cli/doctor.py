@@ -18,8 +18,8 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import Bounds, PatternProgram, Take, VariableOutput
 from neelc.versions import numbers, required
 
-DESCRIPTION = """Check what neelc needs to run queries on Spark, up to a small pattern that a worker finds,
-and say what to do about what is missing. The exit code is 0 if all is well, else 3."""
+DESCRIPTION = """Check everything that neelc needs to run queries on Spark, including a small pattern on a
+worker, and say how to fix what is missing. The exit code is 0 if all is well, otherwise 3."""
 
 EXAMPLES = """examples:
   neelc doctor

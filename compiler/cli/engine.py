@@ -54,8 +54,8 @@ def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str] = ENGINES
         "--engine",
         choices=engines,
         default=AUTO,
-        help=f"what runs it: local for data on this machine, without Java; spark;{small} "
-        "auto takes local where that is possible, else Spark, and says why (auto)",
+        help=f"local: data on this machine, no Java; spark;{small} auto: local where possible, "
+        "otherwise spark, and say why (default: auto)",
     )
 
 

@@ -25,10 +25,9 @@ from neelc.files import CallError, read_source
 if TYPE_CHECKING:
     from neelc.ir.program import Program
 
-DESCRIPTION = """Explain how the queries of a script are executed and why: the chosen plan, the steps that
-led to it, what else was possible and what it would cost, and the automaton of the pattern. With several
-scripts, a directory or --all: what their rules share when they run together. Nothing is run, except with
---analyze."""
+DESCRIPTION = """Explain how the queries of a script will run, and why: the chosen plan, the rewrites that led
+to it, the alternatives and their cost, and the automaton of the pattern. Given several scripts, a directory
+or --all, explain what the rules share when they run together. Nothing runs, except with --analyze."""
 
 EXAMPLES = """examples:
   neelc explain hospital.neel                     the plan, why, and what bounds its state
@@ -56,21 +55,21 @@ ENDINGS = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_rules(parser)
-    parser.add_argument("--mode", choices=MODES, default="simple", help="what is explained (simple)")
-    parser.add_argument("--format", choices=tuple(FORMATS), help="output format (text)")
+    parser.add_argument("--mode", choices=MODES, default="simple", help="what to explain (default: simple)")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="output format (default: text)")
     parser.add_argument(
         "--query",
         metavar="NAME",
         action="append",
         default=[],
-        help="explain this query, by its name or its place: 1 is the first (may be repeated)",
+        help="explain this query, by name or by position, starting at 1 (repeatable)",
     )
     add_streaming(parser)
     parser.add_argument(
         "--analyze",
         action="store_true",
-        help="run the query, the last one if none is named, and show for each step of its plan what "
-        "was estimated and what was measured",
+        help="run the query (by default the last one) and show estimated and measured numbers for each step "
+        "of its plan",
     )
     add_engine(parser, (AUTO, "local", "spark"))
     add_inputs(parser)
@@ -80,7 +79,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="OUT",
-        help="write to this file; the extension selects the format; - is standard output",
+        help="write to this file in the format of its extension; - is standard output",
     )
 
 

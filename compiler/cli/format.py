@@ -9,22 +9,22 @@ from pathlib import Path
 from neelc.errors import NeelError
 from neelc.files import CallError, read_source, write_whole
 
-DESCRIPTION = """Print scripts in canonical form: one clause per line, keywords in upper case. Comments
-around statements stay; a statement with comments inside is left unchanged."""
+DESCRIPTION = """Format scripts: one clause per line, keywords in upper case. Comments between statements are
+kept; a statement with comments inside is left unchanged."""
 
 EXAMPLES = """examples:
   neelc fmt hospital.neel             print it
-  neelc fmt --write *.neel            rewrite the files that change
-  neelc fmt --check *.neel            list the files that would change; exit code 1 if there are any
+  neelc fmt --write *.neel            rewrite files that are not formatted
+  neelc fmt --check *.neel            list files that are not formatted; exit code 1 if there are any
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script; - is standard input")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--write", action="store_true", help="rewrite the files that change")
+    how.add_argument("--write", action="store_true", help="rewrite files that are not formatted")
     how.add_argument(
-        "--check", action="store_true", help="list the files that would change, and change nothing"
+        "--check", action="store_true", help="list files that are not formatted, and change nothing"
     )
 
 

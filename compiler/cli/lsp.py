@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from neelc.cli.options import add_inputs
 from neelc.files import CallError
 
-DESCRIPTION = """Serve editors, by the language server protocol on standard input and output: errors while
-typing, completion, hover, definitions, symbols, formatting. Editors start it; how to tell them is in
+DESCRIPTION = """Start the language server, which talks to an editor over standard input and output: errors as
+you type, completion, hover, definitions, symbols, formatting. Editors start it themselves; see
 docs/how-to/use-an-editor.md. Requires pygls: pip install 'neelc[lsp]'."""
 
 EXAMPLES = """examples:
@@ -20,7 +20,9 @@ EXAMPLES = """examples:
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
-    parser.add_argument("--stdio", action="store_true", help="what many editors add; there is no other way")
+    parser.add_argument(
+        "--stdio", action="store_true", help="accepted because many editors add it; always on"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -47,9 +47,8 @@ if TYPE_CHECKING:
 
 STREAM_HELP = (
     "a stream's data: a file, a directory or a pattern such as 'day*.csv', of CSV, JSON, Parquet, ORC or "
-    "Arrow; then timestamp=COLUMN, type=COLUMN, end=COLUMN, "
-    "then_by=COLUMN, unit=ms, timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' as needed "
-    "(may be repeated)"
+    "Arrow; then, as needed, timestamp=COLUMN, type=COLUMN, end=COLUMN, then_by=COLUMN, unit=ms, "
+    "timestamp_format='dd/MM/yyyy HH:mm', format=csv, delimiter=';' (repeatable)"
 )
 
 
@@ -64,12 +63,12 @@ def add_inputs(
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (may be repeated)",
+        help="the value of :NAME in the script: 10, 0.5, true, text, 'text', 10 SECONDS (repeatable)",
     )
     parser.add_argument(
         "--now",
         metavar="TIME",
-        help="what current_timestamp is, in the session's time zone: '2024-05-01 12:00:00' (the present)",
+        help="the value of current_timestamp, such as '2024-05-01 12:00:00' (default: the current time)",
     )
     add_untrusted(parser)
 
@@ -79,8 +78,8 @@ def add_untrusted(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--untrusted",
         action="store_true",
-        help="the script may read only the streams that are given here: no file that it names, "
-        "no other table, no function outside a list",
+        help="let the script read only the streams given here, no other files or tables, and call only "
+        "functions from a safe list",
     )
 
 
@@ -91,8 +90,8 @@ def add_aggregates(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="a Python file: its functions with @neelc.aggregate(returns=TYPE) can be called for lists "
-        "(may be repeated)",
+        help="a Python file whose @neelc.aggregate(returns=TYPE) functions scripts can call on lists "
+        "(repeatable)",
     )
 
 
@@ -101,7 +100,7 @@ def add_statistics(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
     parser.add_argument(
         "--stats",
         metavar="FILE",
-        help="a JSON file with statistics of the streams; what WITH STATS says goes before it",
+        help="a JSON file with statistics of the streams; WITH STATS in the script takes precedence",
     )
 
 
@@ -110,8 +109,8 @@ def add_statistics_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stats-out",
         metavar="FILE",
-        help="write statistics of the events read and the rows found, for --stats; the source then reads "
-        "all events",
+        help="write statistics of the events read and the rows found, for --stats; all events are then read, "
+        "not only those that the query needs",
     )
 
 
@@ -133,16 +132,19 @@ STRATEGIES = [
 def add_strategy(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare `--strategy` and the limits, `--most-rows` and `--most-matches`."""
     parser.add_argument(
-        "--strategy", choices=STRATEGIES, help="how the pattern is searched for (the way that costs least)"
+        "--strategy", choices=STRATEGIES, help="how to search for the pattern (default: the cheapest way)"
     )
     parser.add_argument(
         "--most-rows",
         metavar="N",
         type=float,
-        help="refuse a result that is expected to have more rows (10 billion)",
+        help="reject a query with more expected rows (default: 10 billion)",
     )
     parser.add_argument(
-        "--most-matches", metavar="N", type=int, help="fail if one task finds more matches (50 million)"
+        "--most-matches",
+        metavar="N",
+        type=int,
+        help="fail if one task finds more matches (default: 50 million)",
     )
 
 
@@ -151,7 +153,7 @@ def add_streaming(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--streaming",
         action="store_true",
-        help="the streams have no end: for streaming DataFrames, which emit matches as soon as they are sure",
+        help="treat streams as unbounded: matches are emitted as soon as no later event can revoke them",
     )
 
 
@@ -159,7 +161,8 @@ TIME_ZONE = "spark.sql.session.timeZone"
 
 
 def add_timezone(
-    parser: argparse.ArgumentParser, help: str = "the time zone of the session: Europe/Berlin, +02:00 (UTC)"
+    parser: argparse.ArgumentParser,
+    help: str = "the session time zone, such as Europe/Berlin or +02:00 (default: UTC)",
 ) -> None:
     """Declare `--timezone`."""
     parser.add_argument("--timezone", metavar="ZONE", type=_time_zone, help=help)
@@ -190,14 +193,14 @@ def add_spark(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Declare `--master`, `--remote` and `--conf`; more may be added to their group."""
     spark = parser.add_argument_group("Spark")
     where = spark.add_mutually_exclusive_group()
-    where.add_argument("--master", metavar="URL", help="where Spark runs (local[*])")
-    where.add_argument("--remote", metavar="URL", help="a server of Spark Connect: sc://host:port")
+    where.add_argument("--master", metavar="URL", help="the Spark master (default: local[*])")
+    where.add_argument("--remote", metavar="URL", help="a Spark Connect server, sc://host:port")
     spark.add_argument(
         "--conf",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of Spark (may be repeated)",
+        help="a Spark setting (repeatable)",
     )
     return spark
 
@@ -213,10 +216,17 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
     return dict(text.split("=", 1) for text in texts)
 
 
+OF_PLANS = ("strategy", "most-rows", "most-matches", "stats")
+"""Settings of the engines that execute plans."""
+
+
 def refuse_spark(command: str, options: argparse.Namespace, *more: str) -> None:
-    """Refuse settings of Spark for a run without it."""
+    """Refuse settings of Spark, and `more`, for a run without it."""
     for name in ("master", "remote", "conf", *more):
         if getattr(options, name.replace("-", "_")):
+            if name in OF_PLANS:
+                others = f"the local engine and Spark, not of --engine {options.engine}"
+                raise CallError(f"{command} --{name}: a setting of {others}")
             without = f"--engine {options.engine} does without"
             raise CallError(f"{command} --{name}: a setting of Spark, which {without}")
 
@@ -227,14 +237,14 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a script; - is standard input. Several scripts, or a directory with *.neel files, are rules: "
-        "each query of theirs is one",
+        help="a script; - is standard input. In several scripts, or a directory of *.neel files, each query "
+        "is a rule",
     )
-    parser.add_argument("--all", action="store_true", help="each query of the script is a rule")
+    parser.add_argument("--all", action="store_true", help="treat each query of the script as a rule")
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="of rules: if one has an error, nothing runs (the others run, and it is left out)",
+        help="run nothing if any rule has an error (default: leave that rule out)",
     )
 
 
@@ -398,13 +408,14 @@ def bound_script(
 ) -> tuple[Inputs, Program]:
     """Bind a script that is read, with paths relative to `directory`; raises `NeelError`."""
     from neelc.pipeline import bind
-    from neelc.rows.bind.untrusted import refuse_files_and_agents
 
     for place, stream in enumerate(given):
         if find(stream.name, [other.name for other in given[:place]]) is not None:
             raise CallError(f"--stream {stream.name}=...: given twice")
     arguments = given_arguments(options)
     if options.untrusted:
+        from neelc.rows.bind.untrusted import refuse_files_and_agents  # it reads Spark's SQL: slow to load
+
         refuse_files_and_agents(script, source)
     aggregates, agents = defined_by(options.aggregates)
     inputs, program = bind(
@@ -437,7 +448,7 @@ def refuse_unused(
             raise CallError(f"--stream {given.name}=...: no query reads it; streams that are read: {listed}")
     parameters = parameters_of(inputs.script)
     if options.now is not None and not asks_for_time(inputs.script) and NOW not in parameters:
-        raise CallError("--now: the script asks for no time; current_timestamp() does")
+        raise CallError("--now: the script does not use the current time; current_timestamp() does")
     for name in arguments_of(options.arg):
         if name == NOW and asks_for_time(inputs.script):
             continue
@@ -608,5 +619,5 @@ def _kind(location: Location) -> str:
         message = f"{location.name}: Spark does not read Arrow files"
         location.fail("NEEL5006", message, "choose the local engine: --engine local")
     if kind not in FORMATS:
-        location.fail("NEEL5006", f"the format of {location.name} is not known", "say it: format=csv")
+        location.fail("NEEL5006", f"unknown format of {location.name}", "state it, for example format=csv")
     return kind

@@ -146,7 +146,7 @@ def check_output(output: str | None, kind: str, overwrite: bool) -> None:
     """Refuse before anything runs what cannot be written after it."""
     if output is None:
         if kind == "parquet":
-            raise CallError("run --format parquet: say where: --out PATH")
+            raise CallError("run --format parquet requires --out PATH")
         return
     if is_url(output):
         if kind != "parquet":

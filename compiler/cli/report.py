@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from neelc.arguments import Options
     from neelc.catalog.inputs import Inputs
     from neelc.catalog.statistics.numbers import Statistics
+    from neelc.cli.rules import BoundRules
     from neelc.ir.program import Program
     from neelc.runtime.reference import Tables
     from neelc.tools.report.drawing import DrawnQuery
@@ -27,14 +28,14 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     """Declare `--report` and the options that belong to it."""
     report = parser.add_argument_group("a picture of the result")
     report.add_argument(
-        "--report", metavar="FILE", help="also write a page that shows events and matches on a time line"
+        "--report", metavar="FILE", help="also write an HTML page with events and matches on a time line"
     )
     report.add_argument(
         "--report-key",
         metavar="COLUMN",
         action="append",
         default=[],
-        help="a column that its lanes are grouped by; default: the query's key (may be repeated)",
+        help="group the lanes by this column (repeatable; default: the query's key)",
     )
     report.add_argument(
         "--compare-strategies",
@@ -48,9 +49,7 @@ def check_report(options: argparse.Namespace) -> None:
     if options.report is None:
         for name in ("report_key", "compare_strategies"):
             if getattr(options, name):
-                raise CallError(
-                    f"run --{name.replace('_', '-')}: say where the picture goes: --report FILE.html"
-                )
+                raise CallError(f"run --{name.replace('_', '-')} requires --report FILE.html")
         return
     check_page("run --report", options.report, *scripts_of(options))
 
@@ -97,6 +96,10 @@ class EngineReport:
     options: Options
     statistics: Statistics
 
+    @property
+    def path(self) -> Path:
+        return self.request.path
+
     def page(self, engine: DrawingEngine, frames: Mapping[str, Any]) -> str:
         """The page; `frames` are those of the streams."""
         from neelc.api.timeline import DrawnScript, FrameDrawing
@@ -108,6 +111,41 @@ class EngineReport:
             return FrameDrawing(engine, script, at, frames).picture(subject, request.compare)
 
         return request.page(draw)
+
+
+@dataclass(frozen=True)
+class RulesReport:
+    """A page of the rows of many rules. `found` gives these rows, with the DataFrames of streams."""
+
+    path: Path
+    file: str
+    rules: BoundRules
+    found: Callable[[Any, Mapping[str, Any]], Any]
+
+    def page(self, engine: DrawingEngine, frames: Mapping[str, Any]) -> str:
+        """The page of the first rows that an engine finds."""
+        from neelc.api.schemas import values_of
+        from neelc.engines.reference_rules import rules_clock
+        from neelc.ir.program import Column
+        from neelc.ir.types import STRING
+        from neelc.tools.report.picture import MOST_MATCHES
+
+        placed = self.found(engine, frames).where("match_start IS NOT NULL")
+        rows, total = engine.first(placed, "match_start", MOST_MATCHES)
+        time = rules_clock(self.rules.program, self.rules.places).type
+        columns = [Column("", type) for type in (STRING, STRING, time, time, STRING)]
+        return self.of(values_of(rows, columns), total)
+
+    def of(self, rows: Iterable[Sequence[object]], total: int) -> str:
+        """The page of these rows."""
+        from neelc.engines.reference_rules import rules_clock, timeless_rules
+        from neelc.tools.report.page import report_page
+        from neelc.tools.report.rule_set import DrawnRules
+
+        program, places = self.rules.program, self.rules.places
+        timeless = tuple(timeless_rules(program, places))
+        drawn = DrawnRules(self.file, self.rules.names, rules_clock(program, places), timeless)
+        return report_page([drawn.picture(rows, total)])
 
 
 def write_report(path: str | Path | None, page: str | None) -> None:

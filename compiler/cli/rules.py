@@ -100,7 +100,7 @@ def bound_rules(
     """The rules of a call, bound; raises `NeelError` if there is no rule without errors."""
     rules = joined(rule_files(options.files))
     if not rules.rule_names:
-        raise CallError(f"{options.command}: there is no query in {', '.join(options.files)}")
+        raise CallError(f"{options.command}: no query in {', '.join(options.files)}")
     chosen = rules
     if options.query:
         try:

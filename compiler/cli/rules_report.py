@@ -12,10 +12,9 @@ from pathlib import Path
 from neelc.cli.options import add_inputs, add_statistics
 from neelc.files import CallError, decode, read_bytes
 
-DESCRIPTION = """List the rules of files, or of directories, by the work that each is expected to be, beside
-reading and sorting events. With the statistics of a run, `neelc run RULES --stats-out FILE`, also the rows
-that each has found. A rule contains another one if every match of that is, in some of its events, a match of
-the rule."""
+DESCRIPTION = """List rules by the work each is expected to take, apart from reading and sorting events. With
+the statistics of a run (`neelc run RULES --stats-out FILE`), also list the rows each rule found. A rule
+contains another if every match of the other one includes a match of the rule."""
 
 EXAMPLES = """examples:
   neelc rules report rules/
@@ -25,15 +24,17 @@ EXAMPLES = """examples:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("report",), help="what to do with the rules")
+    parser.add_argument("what", choices=("report",), help="the only action so far")
     parser.add_argument("files", metavar="FILE", nargs="+", help="scripts, or directories of *.neel files")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="a table or json (text)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="a table or JSON (default: text)"
+    )
     parser.add_argument(
         "--query",
         metavar="NAME",
         action="append",
         default=[],
-        help="report this rule only (may be repeated)",
+        help="report only this rule (repeatable)",
     )
     add_inputs(parser)
     add_statistics(parser)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from neelc.cli.engine import add_engine, on_local_or_spark
 from neelc.cli.options import (
+    OF_PLANS,
     add_inputs,
     add_rules,
     add_spark,
@@ -91,10 +92,10 @@ def counted(tally: RowTally, unit: str) -> str:
     return f"{tally.rows:,} {unit}{ending}{complete}"
 
 
-DESCRIPTION = """Run a script and print the rows of its last query, or write them to a file. With several
-scripts, a directory or --all, run all their queries together: one table, with the rule, the key, the times
-and the columns of each match. Data on this machine are read by the local engine, without Java; Spark runs
-what is elsewhere or very large. Rows go to standard output, messages to standard error."""
+DESCRIPTION = """Run a script and print the rows of its last query, or write them to a file. Given several
+scripts, a directory or --all, run all queries together and return one table with the rule, key, times and
+columns of each match. The local engine reads data on this machine and needs no Java; Spark reads remote or
+very large data. Rows go to standard output, messages to standard error."""
 
 EXAMPLES = """examples:
   neelc run hospital.neel
@@ -120,16 +121,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         dest="output",
         metavar="PATH",
-        help="write to this file, or directory for Parquet; the extension selects the format; - is stdout",
+        help="write to this file (a directory for Parquet) in the format of its extension; - is stdout",
     )
-    parser.add_argument("--format", choices=FORMATS, help="table, csv, json lines or parquet (table)")
-    parser.add_argument("--overwrite", action="store_true", help="replace what is at --out")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="table, csv, json (one object per line) or parquet (default: table)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing --out")
     parser.add_argument(
         "--query",
         metavar="NAME",
         action="append",
         default=[],
-        help="the rows of this query, or rule (may be repeated)",
+        help="return the rows of this query or rule (repeatable)",
     )
     add_timezone(parser)
     add_report(parser)
@@ -227,7 +230,7 @@ def _run_on_spark(source: Source, kind: str, options: argparse.Namespace) -> int
 
 
 def _refuse_settings_of_spark(options: argparse.Namespace, kind: str) -> None:
-    refuse_spark("run", options, "ship", "strategy", "most-rows", "most-matches", "stats")
+    refuse_spark("run", options, "ship", *OF_PLANS)
     if kind == "parquet":
         raise CallError("run --engine reference: Parquet is for the other engines; use csv, json or table")
 

@@ -23,7 +23,7 @@ from neelc.cli.compile import options_in
 from neelc.cli.ending import end_note, with_complete
 from neelc.cli.engine import check_is_here, settle_on_local
 from neelc.cli.options import bound, chosen, print_warnings, refuse_for_rows, refuse_unused, statistics_of
-from neelc.cli.progress import PhaseProgress, Progress
+from neelc.cli.progress import PhaseProgress, Progress, rows_words
 from neelc.cli.report import EngineReport, report_request, write_report
 from neelc.cli.run import ROWS_IN_ORDER, RowTally, counted, has_starts, stoppable, stopped, unit_of
 from neelc.engines.local.execution import LocalEngine, LocalRun
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from neelc.arguments import Options
     from neelc.catalog.statistics.numbers import Statistics
+    from neelc.engines.local.work import WorkState
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.pattern.cost.gathering import StreamQuestions
 
@@ -135,7 +136,9 @@ def run_local(source: Source, kind: str, options: argparse.Namespace) -> int:
             with without_pandas(options):
                 page = job.page(engine, progress)  # before anything is written
                 frames = job.frames(engine)
-                progress.begin("finding matches", lambda: progress_of(frames))
+                progress.begin(
+                    "finding matches", lambda: progress_of(frames, time.perf_counter() - progress.begun)
+                )
                 tally = _written(job, frames, kind, options, progress)
                 notes = list(job.notes(frames))
                 notes += _end_notes(job, engine, frames, tally, options)
@@ -177,10 +180,24 @@ def _end_notes(
             yield from end_note(job.program, place, rows, count)
 
 
-def progress_of(frames: Sequence[LocalFrame]) -> PhaseProgress | None:
+def progress_of(frames: Sequence[LocalFrame], seconds: float) -> PhaseProgress | None:
     """How far the kernel is that runs."""
-    share = next((share for frame in frames if (share := frame.run.share()) is not None), None)
-    return None if share is None else PhaseProgress(share)
+    state = next((state for frame in frames if (state := frame.run.work()) is not None), None)
+    return None if state is None else progress_of_work(state, seconds)
+
+
+def progress_of_work(state: WorkState, seconds: float) -> PhaseProgress:
+    """How far a kernel is. While it searches all that it has read, nobody knows how long that takes.
+
+    >>> from neelc.engines.local.work import WorkState
+    >>> progress_of_work(WorkState(0.25, 500_000, 20), 5)
+    PhaseProgress(share=0.25, words=('500,000 events read (100,000/s)', '20 matches'))
+    >>> progress_of_work(WorkState(1.0, 2_000_000, 0, True), 5)
+    PhaseProgress(share=None, words=('2,000,000 events read (400,000/s)', 'searching'))
+    """
+    is_open = state.is_searching and not 0 < state.share < 1
+    words = (*rows_words(state.read, state.found, seconds), *(["searching"] if state.is_searching else []))
+    return PhaseProgress(None if is_open else state.share, words)
 
 
 def without_pandas(options: argparse.Namespace) -> AbstractContextManager[None]:

@@ -42,7 +42,7 @@ from neelc.cli.options import (
 )
 from neelc.cli.output import whole_directory
 from neelc.cli.progress import Progress, Stages
-from neelc.cli.report import EngineReport, report_request, write_report
+from neelc.cli.report import EngineReport, RulesReport, report_request, write_report
 from neelc.cli.run import (
     IS_COMPLETE,
     ROWS_IN_ORDER,
@@ -222,7 +222,7 @@ class SparkJob(Protocol):
     @property
     def streams(self) -> Mapping[str, Stream]: ...
     @property
-    def report(self) -> EngineReport | None: ...
+    def report(self) -> EngineReport | RulesReport | None: ...
     @property
     def statistics_out(self) -> str | None: ...
     @property
@@ -361,7 +361,7 @@ def _run(
             seconds = time.perf_counter() - start
             progress.begin("stopping Spark")
     if job.report is not None:
-        write_report(job.report.request.path, page)
+        write_report(job.report.path, page)
     if statistics is not None and job.statistics_out is not None:
         write_whole(Path(job.statistics_out), statistics.text)
         notes = (*notes, *statistics.notes)

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from neelc.cli.engine import AUTO, check_is_here, on_local_or_spark, settle_on_local
 from neelc.cli.options import refuse_for_rules
+from neelc.cli.report import RulesReport, check_report, write_report
 from neelc.cli.rules import (
     BoundRules,
     bound_rules,
@@ -31,6 +32,7 @@ from neelc.tools.result_text import TEXT_FORMATS
 if TYPE_CHECKING:
     from neelc.api.gathering import RunObservations, WrittenStatistics
     from neelc.api.local_frame import LocalFrame
+    from neelc.api.timeline import SparkDrawing
     from neelc.catalog.inputs import Inputs
     from neelc.cli.progress import Progress
     from neelc.engines.local.execution import LocalEngine
@@ -55,7 +57,8 @@ class RuleTally:
 
 def run_rules(kind: str, options: argparse.Namespace) -> int:
     """Run the rules of a call; gives the exit code."""
-    refuse_for_rules(options, "strategy", "report", "report-key", "compare-strategies")
+    refuse_for_rules(options, "strategy", "report-key", "compare-strategies")
+    check_report(options)
     if options.engine == AUTO:
         return on_local_or_spark(options, lambda: _on_local(kind, options), lambda: _on_spark(kind, options))
     return ENGINES[options.engine](kind, options)
@@ -111,6 +114,9 @@ def _on_reference(kind: str, options: argparse.Namespace) -> int:
         write_whole(Path(options.output), text)
     else:
         sys.stdout.write(text)
+    if options.report:
+        rows = [row for row in result.rows if row[2] is not None]
+        write_report(options.report, report_of(rules, options, lambda *_: None).of(rows, len(rows)))
     types = missing_types(rules.program, seen_in_tables(rules.program, tables))
     for note in (*types, *unit_notes(rules.inputs, rules.program, tables)):
         print(f"note: {note}", file=sys.stderr)
@@ -127,6 +133,13 @@ def _on_reference(kind: str, options: argparse.Namespace) -> int:
     return 0
 
 
+def report_of(
+    rules: BoundRules, options: argparse.Namespace, found: Callable[[Any, Mapping[str, Any]], Any]
+) -> RulesReport:
+    """The page that is asked for; `found` gives the rows of all rules."""
+    return RulesReport(Path(options.report), ", ".join(options.files), rules, found)
+
+
 def _executable(rules: BoundRules) -> BoundRules:
     """The rules without those that only Spark can execute."""
     from neelc.engines.reference_rules import have_common_time, unsupported_rules
@@ -136,7 +149,7 @@ def _executable(rules: BoundRules) -> BoundRules:
     errors = [one for error in refused.values() for one in rules.joined.located(error)]
     found = rules.without(names, errors)
     if not have_common_time(found.program, found.places):
-        raise CallError("some rules count time in numbers, others in timestamps: run them apart")
+        raise CallError("some rules use numbers as times, others timestamps: run them separately")
     return found
 
 
@@ -173,8 +186,10 @@ def _on_local(kind: str, options: argparse.Namespace) -> int:
                 notes = job.notes(frame)
                 if options.stats_out:
                     write_whole(Path(options.stats_out), job.statistics(frame, tally))
+                page = job.page(frame, options, progress)
     except KeyboardInterrupt as stop:
         return stopped(stop)
+    write_report(options.report, page)
     _print(f"note: {note}" for note in notes)
     seconds = time.perf_counter() - start
     how = f"(local engine: {strategies_of(job.compiled)})"
@@ -213,6 +228,15 @@ class LocalRulesJob:
             return RuleTally(*print_frame(frame, kind, sys.stdout, progress, counted="rule"))
         with whole_file(Path(options.output)) as out:
             return RuleTally(*print_frame(frame, kind, out, progress, counted="rule"))
+
+    def page(self, frame: LocalFrame, options: argparse.Namespace, progress: Progress) -> str | None:
+        """The report, if one is requested: the rows are found once more."""
+        from neelc.api.local_drawing import LocalDrawing
+
+        if not options.report:
+            return None
+        progress.begin("drawing the report")
+        return report_of(self.rules, options, lambda *_: frame).page(LocalDrawing(frame.run.engine), {})
 
     def notes(self, frame: LocalFrame) -> list[str]:
         """What is noticed about the events."""
@@ -272,7 +296,7 @@ class RulesJob:
     streams: Mapping[str, Stream]
     kind: str
     overwrite: bool
-    report: None = None
+    report: RulesReport | None = None
     statistics_out: str | None = None
     asked: Mapping[str, StreamQuestions] = field(default_factory=dict)
     """What is counted of the streams, for `statistics_out`."""
@@ -399,7 +423,15 @@ def _job(rules: BoundRules, kind: str, options: argparse.Namespace) -> RulesJob:
         print(f"note: {note}", file=sys.stderr)
     asked = questions(program, rules.places) if options.stats_out else {}
     out = options.stats_out
-    return RulesJob(rules, compiled, program, streams, kind, options.overwrite, None, out, asked)
+    report = report_of(rules, options, partial(_rows_on_spark, compiled)) if options.report else None
+    return RulesJob(rules, compiled, program, streams, kind, options.overwrite, report, out, asked)
+
+
+def _rows_on_spark(compiled: CompiledRules, engine: SparkDrawing, frames: Mapping[str, Any]) -> Any:
+    from neelc.api.query import run_source
+
+    script = compiled.script
+    return with_json(run_source(script.source, engine.spark, frames, script.aggregates))
 
 
 ENGINES = {"reference": _on_reference, "local": _on_local, "spark": _on_spark}

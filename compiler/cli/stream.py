@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from neelc.engines.spark.compiled import CompiledScript
     from neelc.ir.program import Program, Stream
 
-DESCRIPTION = """Run the last query of a script, or the one that --query names, over streams without end, with
-Spark Structured Streaming; with several scripts, a directory or --all, all their queries, as one table. Each
-match is written once, as soon as no later event can take it back. Ctrl-C ends the run after the micro-batch
-at hand; the same command with the same --checkpoint goes on from there. Kafka, Avro and Delta require
-packages of Spark, which are fetched when they are needed; --conf spark.jars or --conf spark.jars.packages
-names others."""
+DESCRIPTION = """Run the last query of a script, or the one named by --query, over unbounded streams with
+Spark Structured Streaming. Given several scripts, a directory or --all, run all queries and return one table.
+Each match is written once, as soon as no later event can revoke it. Ctrl-C stops after the current
+micro-batch; run the same command with the same --checkpoint to continue. Kafka, Avro and Delta require Spark
+packages, which are downloaded on first use; choose others with --conf spark.jars or --conf
+spark.jars.packages."""
 
 EXAMPLES = """examples:
   neelc stream fraud.neel --stream Bank=kafka://localhost:9092/bank --checkpoint state --out alerts
@@ -100,10 +100,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "NAME=SOURCE[,...]",
         "where a stream's events come from: kafka://host:port/topic, a directory that files are added to, or "
         "rate[://ROWS-PER-SECOND]; then format=json (avro, csv, parquet), timestamp=COLUMN, type=COLUMN and "
-        "options of Spark's source as needed (may be repeated)",
+        "options of Spark's source as needed (repeatable)",
     )
     parser.add_argument(
-        "--checkpoint", metavar="DIR", help="what a later run goes on from; required, except for the console"
+        "--checkpoint",
+        metavar="DIR",
+        help="where progress is stored, for a later run to continue; optional for the console",
     )
     parser.add_argument(
         "-o",
@@ -111,31 +113,39 @@ def add(parser: argparse.ArgumentParser) -> None:
         dest="output",
         metavar="SINK",
         default="console",
-        help="a directory, delta://DIR, kafka://host:port/topic[,key=COLUMN], or console (console)",
+        help="a directory, delta://DIR, kafka://host:port/topic[,key=COLUMN], or console (default: console)",
     )
     parser.add_argument(
-        "--format", choices=OUT_FORMATS, help="of the files, or the lines of the console (json)"
+        "--format", choices=OUT_FORMATS, help="the format of files and of console lines (default: json)"
     )
     often = parser.add_mutually_exclusive_group()
-    often.add_argument("--trigger", metavar="TIME", help="start a micro-batch every '5 seconds' (at once)")
-    often.add_argument("--once", action="store_true", help="read all that is there now, then end")
+    often.add_argument(
+        "--trigger",
+        metavar="TIME",
+        help="how often to start a micro-batch, such as '5 seconds' (default: immediately)",
+    )
+    often.add_argument("--once", action="store_true", help="read what is available now, then stop")
     parser.add_argument(
         "--buckets",
         metavar="N",
         type=int,
-        help="groups of keys, which are searched in parallel (16); fixed for a checkpoint",
+        help="groups of keys searched in parallel (default: 16); cannot change for a checkpoint",
     )
     parser.add_argument(
-        "--bad-records", metavar="DIR", help="write records that cannot be read there, and go on (fail)"
+        "--bad-records",
+        metavar="DIR",
+        help="write unreadable records to this directory and continue (default: fail)",
     )
     parser.add_argument(
         "--query",
         metavar="NAME",
         action="append",
         default=[],
-        help="the rows of this query, or of these rules (may be repeated)",
+        help="return the rows of this query, or of these rules (repeatable)",
     )
-    parser.add_argument("--report", metavar="FILE", help="keep a page up to date that shows the run")
+    parser.add_argument(
+        "--report", metavar="FILE", help="write an HTML page that shows the run, and keep it up to date"
+    )
     add_timezone(parser)
     add_spark(parser)
 
@@ -285,7 +295,7 @@ def requested_sink(options: argparse.Namespace, scratch: str) -> Sink:
     if options.format == "parquet" and address.kind == CONSOLE:
         raise CallError(f"{where}: lines are json or csv")
     if options.checkpoint is None and address.kind != CONSOLE:
-        raise CallError(f"{where}: say where the state is kept: --checkpoint DIR")
+        raise CallError(f"{where}: name a directory for the state: --checkpoint DIR")
     checkpoint = options.checkpoint or str(Path(scratch) / "checkpoint")
     if address.kind in (FILES, DELTA):
         address = replace(address, location=_absolute(address.location))
@@ -310,7 +320,7 @@ def _refuse_other_output(address: StreamAddress, checkpoint: str, where: str) ->
         return
     out, kept = Path(address.location), Path(checkpoint)
     if out == kept or out in kept.parents:
-        raise CallError(f"{where}: --checkpoint {checkpoint} is inside of it; keep them apart")
+        raise CallError(f"{where}: --checkpoint {checkpoint} is inside it; use separate directories")
     if (out / "_spark_metadata").is_dir() and not (kept / "offsets").is_dir():
         raise CallError(
             f"{where}: it holds rows of a run with another checkpoint; name that one, or a new directory"

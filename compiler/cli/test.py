@@ -18,16 +18,16 @@ from neelc.runtime.late_dataclass import dataclass
 if TYPE_CHECKING:
     from neelc.tools.cases import CaseFile
 
-DESCRIPTION = """Run case files: a stream, a query and the matches it must find, in one text. Directories are
-searched for *.case. Each case runs on the reference interpreter and, with --engine local, on the local engine
-as well; Spark is not needed."""
+DESCRIPTION = """Run case files, each with a stream, a query and the matches expected. Directories are
+searched for *.case. Cases run on the reference interpreter and, with --engine local, on the local engine as
+well. Spark is not needed."""
 
 EXAMPLES = """examples:
   neelc test tests/cases
   neelc test rising.case falling.case
-  neelc test --update rising.case     write what comes out now into the file
-  neelc test --engine local cases/    run on the local engine, too: both must find the same
-  neelc test --streaming rising.case  run it as a stream, too, however its events come
+  neelc test --update rising.case     write the actual result into the file
+  neelc test --engine local cases/    also run on the local engine, which must agree
+  neelc test --streaming rising.case  also run it as a stream, in several orders of arrival
 """
 
 
@@ -36,25 +36,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--untrusted",
         action="store_true",
-        help="queries may read only the events of their case, and Python in cases is not run",
+        help="let queries read only the events of their case, and run no Python code from cases",
     )
     parser.add_argument(
-        "--update", action="store_true", help="write what comes out now into the cases that fail"
+        "--update", action="store_true", help="write the actual results into the cases that fail"
     )
     parser.add_argument(
         "--engine",
         choices=("reference", "local"),
         default="reference",
-        help="local: also run cases on the local engine, with DuckDB, which must find the same. Cases whose "
-        "query it refuses are listed with the reason (reference)",
+        help="local: also run cases on the local engine, which must find the same matches; queries "
+        "that it does not support are listed with the reason (default: reference)",
     )
     parser.add_argument(
         "--streaming",
         action="store_true",
-        help="also run cases as streams: in micro-batches of one event, two and all, in order and out of "
-        "order within the watermark. Cases whose query is refused over streams are listed with the reason",
+        help="also run cases as streams: in micro-batches of one event, of two and of all, in order and "
+        "out of order within the watermark; queries not supported over streams are listed with the reason",
     )
-    add_timezone(parser, "the time zone of cases that do not say one: Europe/Berlin, +02:00 (UTC)")
+    add_timezone(
+        parser, "the time zone of cases that state none, such as Europe/Berlin or +02:00 (default: UTC)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from neelc.scalar.duckdb.pieces import EvaluatedCall
     from neelc.source import Source
     from neelc.tools.why.rows import RowsRequest
+    from neelc.tools.why.temporal import SituationsRequest
 
-DESCRIPTION = """For each event that could start a match of a PATTERN, show how far it came, which
-condition, window or negation stopped it, and the smallest change to the query that would match; or, if it
-has a match, show the match and what was checked. The definition of the language decides."""
+DESCRIPTION = """For each event that could start a match, show the last step reached, the condition, window or
+negation that stopped it, and the smallest change to the query that would make it match. For an event that
+starts a match, show the match and what was checked."""
 
 EXAMPLES = """examples:
   neelc why hospital.neel --key scalpel-1
@@ -54,26 +55,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]VALUE",
         action="append",
         default=[],
-        help="the key whose events are looked at, if the query has one (may be repeated)",
+        help="look only at the events of this key (repeatable)",
     )
     parser.add_argument(
         "--between",
         nargs=2,
         metavar=("FROM", "TO"),
-        help="only start events in this time, both ends included",
+        help="only start events between these times, inclusive",
     )
-    parser.add_argument("--query", metavar="NAME", help="this query (the last one)")
-    parser.add_argument("--format", choices=("text", "json"), help="output format (text)")
+    parser.add_argument("--query", metavar="NAME", help="explain this query (default: the last one)")
+    parser.add_argument("--format", choices=("text", "json"), help="output format (default: text)")
     parser.add_argument(
         "-o",
         "--out",
         "--output",
         dest="output",
         metavar="PATH",
-        help="write to this file, .json as JSON; - is standard output",
+        help="write to this file, as JSON if it ends in .json; - is standard output",
     )
     parser.add_argument(
-        "--report", metavar="FILE", help="also write a page that shows the events and their explanations"
+        "--report", metavar="FILE", help="also write an HTML page with the events and their explanations"
     )
     add_engine(parser)
     add_inputs(parser)
@@ -107,12 +108,18 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     from neelc.ir.bound_rows import HostQuery
     from neelc.tools.why.explaining import ROWS_IT_READS, refuse, why
     from neelc.tools.why.reading import why_request
+    from neelc.tools.why.rows import rows_request
+    from neelc.tools.why.temporal import situations_request
 
     inputs, program = bound(source, options)
     place = chosen(program, [options.query] if options.query else [], "why")[0]
     refuse_unused(inputs, program, options)
     if isinstance(program.queries[place].query, HostQuery):
-        return _explain_rows(inputs, program, place, options)
+        rows = rows_request(program, place, options.key, options.between, source)
+        return _explain_rows(inputs, rows, options)
+    situations = situations_request(program, place, options.key, options.between, source)
+    if situations is not None:
+        return _explain_rows(inputs, situations, options)
     refuse(program.queries[place], source)
     program = executable(program, [place], source, ROWS_IT_READS)
     request = why_request(program, place, options.key, options.between)
@@ -129,12 +136,12 @@ def _run(source: Source, options: argparse.Namespace) -> int:
     return 0
 
 
-def _explain_rows(inputs: Inputs, program: Program, place: int, options: argparse.Namespace) -> int:
-    """A query around MATCH_RECOGNIZE."""
+def _explain_rows(
+    inputs: Inputs, request: RowsRequest | SituationsRequest, options: argparse.Namespace
+) -> int:
+    """A query around MATCH_RECOGNIZE, or with MATCH_RECOGNIZE_TEMPORAL."""
     from neelc.api.why import rows_of_clause
-    from neelc.tools.why.rows import rows_request
 
-    request = rows_request(program, place, options.key, options.between, inputs.source)
     tables = _read(
         inputs,
         request.program,
@@ -272,9 +279,18 @@ def why_page(request: WhyRequest, inputs: Inputs, tables: Tables, found: Why) ->
     return report_page([picture])
 
 
-def rows_page(request: RowsRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
+def rows_page(request: RowsRequest | SituationsRequest, inputs: Inputs, tables: Tables, found: Why) -> str:
     """A page with a picture of the rows of the requested keys; notes tell of each."""
+    from neelc.tools.why.temporal import SituationsRequest
+
     text = written_queries(inputs.script, request.program)[request.place]
-    subject = DrawnQuery(Path(inputs.source.name).name, text.name, text.text, request.host)
+    file = Path(inputs.source.name).name
+    if isinstance(request, SituationsRequest):
+        query = request.program.queries[request.place].query
+        kept, drawn = request.tables_looked_at(tables), DrawnQuery(file, text.name, text.text, query)
+        return report_page(
+            [reference_picture(drawn, request.program, request.place, kept, notes=found.notes)]
+        )
+    subject = DrawnQuery(file, text.name, text.text, request.host)
     rows = [row for partition in request.partitions(tables) for row in partition]
     return report_page([clause_picture(subject.clause, rows, subject.titles, notes=found.notes)])

@@ -30,13 +30,13 @@ from neelc.source import Source, Span
 Tables = Mapping[str, Sequence[Row]]
 
 ROWS = "the reference engine needs `rows`, a function from lists of dictionaries to one"
-OF_ARRAYS = "it must give an array of as many values of its type, or None, as there are rows"
+OF_ARRAYS = "it must return an array with one value of its type, or None, for each row"
 TOTAL = "it must have a value, or None, for every list of one or more values"
 FEWER_EVENTS = "a shorter window, more conditions or fewer events might help"
 FEWER_ROWS = "a simpler pattern or fewer rows might help"
 ANOTHER_SKIP = "skip to a variable of later rows, or write SKIP PAST LAST ROW"
 ONE_VALUE = "correct the relation, or leave the level out of the hierarchy"
-ONE_ROW = "choose one of its rows, by WHERE or by an aggregate"
+ONE_ROW = "select one of its rows, with WHERE or an aggregate"
 
 
 def executable(program: Program, places: Sequence[int], source: Source, hint: str | None = None) -> Program:

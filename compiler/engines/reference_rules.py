@@ -14,7 +14,7 @@ from neelc.engines.spark.rules import combined_columns, common_time
 from neelc.errors import NeelError
 from neelc.ir.algebra import Algebra
 from neelc.ir.bound_rows import HostQuery
-from neelc.ir.program import Match, NamedQuery, Program
+from neelc.ir.program import Clock, Match, NamedQuery, Program
 from neelc.ir.types import TIMESTAMP, DataType
 from neelc.pattern.analysis.rule_columns import rule_query
 from neelc.rows.bind.simple import understood
@@ -53,6 +53,25 @@ def rules_result(inputs: Inputs, program: Program, tables: Tables, places: Seque
         row for rule, (_, result) in zip(rules, results, strict=True) for row in _rows(rule, result, times)
     ]
     return Result(combined_columns(times), rows)
+
+
+def rules_clock(program: Program, places: Sequence[int]) -> Clock:
+    """The clock of the times in the table of these rules."""
+    clocks = [one.query.clock for one in _at(program, places) if not isinstance(one.query, HostQuery)]
+    times = common_time(clock.type for clock in clocks) or TIMESTAMP
+    return Clock(times, next((clock.unit for clock in clocks if clock.type == times), None))
+
+
+def timeless_rules(program: Program, places: Sequence[int]) -> Iterator[str]:
+    """The names of the rules whose rows have no times."""
+    for rule in _at(program, places):
+        query = rule.query
+        if isinstance(query, HostQuery) or (isinstance(query, Match) and not rule_query(query).has_times):
+            yield rule.name or ""
+
+
+def _at(program: Program, places: Sequence[int]) -> list[NamedQuery]:
+    return [program.queries[place] for place in places]
 
 
 def _clocks(rules: Iterable[NamedQuery]) -> list[DataType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from neelc.arguments import ExecutionStrategy
 from neelc.ir import row_patterns as r
@@ -20,7 +21,7 @@ from neelc.runtime.kernels.counting.chain import CountingProgram
 from neelc.runtime.kernels.rows.program import RowProgram
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import ImpreciseProgram, PatternProgram, Value, Weigh, WeighTimes
+from neelc.runtime.program import ImpreciseProgram, PatternProgram, SkipTarget, Value, Weigh, WeighTimes
 
 # SASE++'s classes of the conditions on closures, and when they are checked as a consequence.
 
@@ -268,7 +269,17 @@ def sequential_sentence(program: SequentialProgram) -> str:
     >>> test = (SymbolCondition(1, Constant(True)),)
     >>> sequential_sentence(SequentialProgram(automaton, ("A", "B"), ("id",), (), test)).partition("; ")[2]
     'an automaton of 3 states is followed from every start, since B depends on the events before it.'
+    >>> skipping = SequentialProgram(automaton, ("A", "B"), (), (), skip=SkipTarget.END)
+    >>> sequential_sentence(skipping).rpartition("; ")[2]
+    'of the matches those that do not overlap are kept.'
     """
+    if program.skip is not None:
+        which = (
+            "that do not overlap" if program.skip == SkipTarget.END else "that are the first of their starts"
+        )
+        return (
+            f"{sequential_sentence(replace(program, skip=None))[:-1]}; of the matches those {which} are kept."
+        )
     together = "the events of a partition together" if program.keys else "all events together"
     states = f"an automaton of {program.automaton.states} states"
     read = [_reading_text(program, one.reading) for one in program.conditions]

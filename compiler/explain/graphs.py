@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from neelc.explain.automaton import Automaton, AutomatonState, Edge
+from neelc.explain.constraint_graph import ConstraintGraph
 from neelc.explain.explanation import Explanation, PlanNode, Report
 from neelc.explain.network import NetworkExplanation
 from neelc.runtime.late_dataclass import dataclass
@@ -14,16 +15,18 @@ from neelc.runtime.late_dataclass import dataclass
 
 @dataclass(frozen=True)
 class GraphNode:
-    """`shape` is box, circle, or double for a state where a match may end."""
+    """`shape` is box, circle, or double for a state where a match may end. `style` is solid, or dashed for a
+    symbol that must not occur."""
 
     name: str
     lines: tuple[str, ...]
     shape: str = "box"
+    style: str = "solid"
 
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """`style` is solid, or dashed for an event that is passed over."""
+    """`style` is solid, or dashed for an event that is passed over, or a relation that must not be."""
 
     source: str
     target: str
@@ -42,16 +45,44 @@ class Graph:
 
 
 def graphs(report: Report, mode: str) -> list[Graph]:
-    """The pictures of a mode: plans, automata, or both."""
+    """The pictures of a mode: plans, automata and the constraint graphs of temporal patterns, or all."""
     found = []
     for number, explanation in enumerate(report.queries, 1):
         if mode != "nfa":
             found.append(plan_graph(explanation, f"p{number}_"))
         if mode in ("nfa", "all"):
             found.append(automaton_graph(explanation, f"a{number}_"))
-    for number, network in enumerate(report.networks if mode != "nfa" else (), 1):
-        found.append(plan_graph(network, f"n{number}_"))
+    for number, network in enumerate(report.networks, 1):
+        if mode != "nfa":
+            found.append(plan_graph(network, f"n{number}_"))
+        if mode in ("nfa", "all"):
+            found += constraint_pictures(network, f"c{number}_")
     return found
+
+
+def constraint_pictures(network: NetworkExplanation, prefix: str = "") -> Iterator[Graph]:
+    """The constraint graphs of a SELECT."""
+    for number, graph in enumerate(network.graphs, 1):
+        yield _constraints(graph, f"{network.name}: {graph.title}", f"{prefix}{number}_")
+
+
+def _constraints(graph: ConstraintGraph, title: str, prefix: str) -> Graph:
+    names = {symbol.name: f"{prefix}{place}" for place, symbol in enumerate(graph.symbols)}
+    nodes = tuple(
+        GraphNode(
+            names[one.name],
+            (one.title, *_wrapped(one.definition, 40), *(["a point"] if one.kind == "point" else [])),
+            "circle" if one.kind == "point" else "box",
+            "dashed" if one.place is None else "solid",
+        )
+        for one in graph.symbols
+    )
+    edges = []
+    for one in graph.relations:
+        decided = [f"decided by {' or '.join(one.decided_by)}"] if one.decided_by else []
+        style = "dashed" if graph.is_absent(one) else "solid"
+        edges.append(GraphEdge(names[one.left], names[one.right], (*one.lines, *decided), style))
+    return Graph(title, nodes, tuple(edges), "right")
 
 
 def plan_graph(explanation: Explanation | NetworkExplanation, prefix: str = "") -> Graph:
@@ -124,6 +155,7 @@ _SHAPES = {
     "circle": "shape=ellipse",
     "double": "shape=ellipse peripheries=2",
 }
+_DASHED = {"box": 'shape=box style="rounded,dashed"', "circle": "shape=ellipse style=dashed"}
 
 
 def as_dot(report: Report, mode: str) -> str:
@@ -142,7 +174,8 @@ def as_dot(report: Report, mode: str) -> str:
 
 def _lines(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
-        yield f"{node.name} [{_SHAPES[node.shape]} label={_quoted(node.lines)}]"
+        shape = (_DASHED if node.style == "dashed" else _SHAPES)[node.shape]
+        yield f"{node.name} [{shape} label={_quoted(node.lines)}]"
     for edge in graph.edges:
         style = " style=dashed color=gray fontcolor=gray" if edge.style == "dashed" else ""
         yield f"{edge.source} -> {edge.target} [label={_quoted(edge.lines)}{style}]"
@@ -180,6 +213,8 @@ def _mermaid_lines(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         opening, closing = _MERMAID_SHAPES[node.shape]
         yield f"{node.name}{opening}{_mermaid_text(node.lines)}{closing}"
+        if node.style == "dashed":
+            yield f"style {node.name} stroke-dasharray:5"
     for edge in graph.edges:
         arrow = "-.->" if edge.style == "dashed" else "-->"
         label = f"|{_mermaid_text(edge.lines)}|" if edge.lines else ""

@@ -99,6 +99,22 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def query_title(name: str, file: str, is_one_of_many: bool = False) -> str:
+    """The name of a query as a title; one without a name is called like its file.
+
+    >>> query_title("Pairs", "a.neel"), query_title("query 1", "a.neel"), query_title("query 1", "<stdin>")
+    ('Pairs', 'a', 'Query 1')
+    >>> query_title("query 2", "a.neel", True)
+    'a, query 2'
+    """
+    if not re.fullmatch(r"query \d+", name):
+        return name
+    stem, _, ending = file.rpartition(".")
+    if ending != "neel":
+        return name.capitalize()
+    return f"{stem}, {name}" if is_one_of_many else stem
+
+
 def page_header(title: str, *between: str) -> str:
     """The top of a page: its title, links, and the button that turns the lights on and off."""
     theme = tag("button", "Light / dark", type="button", class_="theme only-js")

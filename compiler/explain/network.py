@@ -13,6 +13,7 @@ from neelc.engines.spark.algebra import algebra_relations
 from neelc.engines.spark.relations import Let
 from neelc.engines.spark.scans import StreamRelations
 from neelc.engines.streaming.algebra import select_relations
+from neelc.explain.constraint_graph import ConstraintGraph, constraint_graphs
 from neelc.explain.engine import SPARK, Engine
 from neelc.explain.execution import refusal_sentence
 from neelc.explain.explanation import PlanNode, ShownStep
@@ -171,7 +172,8 @@ class ShownPrice:
 class NetworkExplanation:
     """All about one SELECT. `prices` are those of what is executed and of what is written; `facts` is what
     they rest on. `spark` are its relations, each with what it is for; `refusal` says why there are none.
-    `streaming` is how it runs over streams without end; `engine` is what runs it."""
+    `streaming` is how it runs over streams without end; `engine` is what runs it. `graphs` are those of its
+    temporal patterns."""
 
     name: str
     text: str
@@ -184,6 +186,7 @@ class NetworkExplanation:
     refusal: str | None = None
     streaming: Notes = ()
     engine: Engine = SPARK
+    graphs: tuple[ConstraintGraph, ...] = ()
 
 
 def explained_network(
@@ -214,6 +217,7 @@ def explained_network(
         spark,
         refusal,
         () if isinstance(plan, UnsupportedQuery) else select_notes(plan),
+        graphs=constraint_graphs(found.root),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
+from neelc.explain.constraint_svg import constraint_svg
 from neelc.explain.engine import Engine
 from neelc.explain.explanation import (
     NOT_SHARED,
@@ -22,7 +23,7 @@ from neelc.explain.explanation import (
     defaults,
 )
 from neelc.explain.host import HostExplanation, host_record
-from neelc.explain.html import document, escape, page_header, tag
+from neelc.explain.html import document, escape, page_header, query_title, tag
 from neelc.explain.network import NetworkExplanation, ShownOrder
 from neelc.explain.steps import Run, changes
 from neelc.explain.svg import automaton_svg, network_svg
@@ -274,15 +275,17 @@ def _refusal(refusal: ShownRefusal) -> str:
 # The explanation of a SELECT on the page: its operators as a picture, rules, prices, the steps on an engine.
 
 
-def network_tabs(engine: Engine) -> Mapping[str, str]:
+def network_tabs(query: NetworkExplanation) -> Mapping[str, str]:
     """The tabs and their titles."""
-    return {"simple": "Network", "rewrite": "Rewriting", "cost": "Cost", "spark": engine.label}
+    graph = {"nfa": "Constraint graph"} if query.graphs else {}
+    return {"simple": "Network", **graph, "rewrite": "Rewriting", "cost": "Cost", "spark": query.engine.label}
 
 
 def network_panels(query: NetworkExplanation, anchor: str) -> Mapping[str, str]:
     """What stands behind each tab."""
     return {
         "simple": _picture(query, anchor),
+        "nfa": _constraints(query, anchor),
         "rewrite": stepper(query.steps),
         "cost": _prices(query),
         "spark": _spark(query),
@@ -291,7 +294,12 @@ def network_panels(query: NetworkExplanation, anchor: str) -> Mapping[str, str]:
 
 def network_counts(query: NetworkExplanation) -> Mapping[str, int]:
     """The numbers that stand beside the tabs."""
-    return {"rewrite": len(query.steps), "cost": len(query.prices), "spark": len(query.spark)}
+    return {
+        "nfa": sum(len(graph.symbols) for graph in query.graphs),
+        "rewrite": len(query.steps),
+        "cost": len(query.prices),
+        "spark": len(query.spark),
+    }
 
 
 def network_summary(query: NetworkExplanation) -> str:
@@ -332,6 +340,21 @@ def _picture(query: NetworkExplanation, anchor: str) -> str:
     fit = tag("button", "Fit to width", type="button", class_="fit-picture only-js")
     svg = network_svg(query.plan, anchor, f"{query.name}: network")
     return tag("p", escape(help), fit, class_="hint") + tag("div", svg, class_="picture")
+
+
+def _constraints(query: NetworkExplanation, anchor: str) -> str:
+    """The constraint graphs of the temporal patterns."""
+    help = (
+        "Symbols are joined in the order of their numbers; round ones are points. One of the relations at an "
+        "edge holds, in Allen's names and in the words of the pattern; a dashed symbol must not occur. "
+    )
+    fit = tag("button", "Fit to width", type="button", class_="fit-picture only-js")
+    drawn = (
+        tag("h3", escape(graph.title))
+        + tag("div", constraint_svg(graph, f"{anchor}-{number}"), class_="picture")
+        for number, graph in enumerate(query.graphs)
+    )
+    return tag("p", escape(help), fit, class_="hint") + "".join(drawn)
 
 
 def _prices(query: NetworkExplanation) -> str:
@@ -498,7 +521,9 @@ TABS = {"simple": "Plan", "rewrite": "Rewriting", "cost": "Cost", "nfa": "Automa
 
 def as_html(report: Report, mode: str) -> str:
     """The whole report; the mode says which of its tabs is open at first."""
-    articles = [_article(query, _anchor(query), mode) for query in report.explained]
+    several = len(report.explained) > 1
+    titles = {query.name: query_title(query.name, report.file, several) for query in report.explained}
+    articles = [_article(query, _anchor(query), mode, titles[query.name]) for query in report.explained]
     engine = [] if report.engine.why is None else [f"Engine: {report.engine.why}"]
     notes = [tag("p", escape(note), class_="hint") for note in (*engine, *report.notes)]
     body = f"{''.join(articles)}{_sharing(report.sharing)}{''.join(notes)}"
@@ -523,7 +548,9 @@ def _anchor(query: Explanation | NetworkExplanation | HostExplanation) -> str:
     return "".join(c if c.isalnum() else "-" for c in query.name)
 
 
-def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: str, mode: str) -> str:
+def _article(
+    query: Explanation | NetworkExplanation | HostExplanation, anchor: str, mode: str, title: str
+) -> str:
     """A query with its tabs; a SELECT has a network where a PATTERN has a plan, and no automaton."""
     counts: Mapping[str, int]
     tabs: Mapping[str, str]
@@ -532,7 +559,7 @@ def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: 
         summary = tag("section", tag("div", tag("pre", escape(query.text)), class_="panel"), class_="summary")
     elif isinstance(query, NetworkExplanation):
         tabs, panels, counts = (
-            network_tabs(query.engine),
+            network_tabs(query),
             network_panels(query, anchor),
             network_counts(query),
         )
@@ -542,7 +569,7 @@ def _article(query: Explanation | NetworkExplanation | HostExplanation, anchor: 
         summary = _summary(query)
     return tag(
         "article",
-        tag("h2", escape(query.name)),
+        tag("h2", escape(title)),
         summary,
         tag(
             "div",

@@ -40,7 +40,7 @@ from neelc.ir.expressions import Attribute, Expr, conjoin, conjuncts
 from neelc.ir.names import bare, written
 from neelc.ir.node import Node, transform, walk
 from neelc.ir.patterns import Pattern
-from neelc.ir.program import CompleteColumn, LevelColumn, Match, MemberColumn, Program, ResultOrder, Stream
+from neelc.ir.program import LOOKED_UP, CompleteColumn, Match, Program, ResultOrder, Stream
 from neelc.ir.script import CreateQuery, KeptMatches, RunQuery, Script, SkipPlace
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.cost.choose import FormChoice, ShortcutDecision
@@ -121,11 +121,7 @@ def _details(scan: Scan) -> Iterator[tuple[str, str]]:
     columns = ", ".join(map(written, scan.columns))
     yield "columns", columns + (f" ({unused} of {scan.width} are not read)" if unused else "")
     for one in scan.stream.derived:
-        where = (
-            f", looked up in {written(one.relation.name)}"
-            if isinstance(one, LevelColumn | MemberColumn)
-            else ""
-        )
+        where = f", looked up in {written(one.relation.name)}" if isinstance(one, LOOKED_UP) else ""
         if isinstance(one, CompleteColumn):
             streams = ", ".join(written(read.name) for read in one.read)
             given = "" if one.until is None else f" and {one.until}"

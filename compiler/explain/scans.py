@@ -14,7 +14,16 @@ from neelc.ir.expressions import conjuncts, names_in
 from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, children, remembered, walk
 from neelc.ir.patterns import inner_parts
-from neelc.ir.program import EventType, LevelColumn, Match, Member, MemberColumn, Stream
+from neelc.ir.program import (
+    DerivedColumn,
+    EventType,
+    LevelColumn,
+    Match,
+    Member,
+    MemberColumn,
+    MembersColumn,
+    Stream,
+)
 from neelc.runtime.late_dataclass import dataclass
 
 # The components of a pattern: the places where it takes an event, negative ones included.
@@ -124,9 +133,20 @@ def columns_of(query: Match, stream: Stream) -> tuple[str, ...]:
                 return tuple(column.name for column in stream.own_columns)
             used.add(_bare_column(attribute, known, stream))
     # A derived column is computed of one that is read.
-    looked_up = (one for one in stream.derived if isinstance(one, LevelColumn | MemberColumn))
-    used |= {one.attribute for one in looked_up if one.name in used}
+    for one in stream.derived:
+        if one.name in used:
+            used |= looked_up_by(one)
     return tuple(column.name for column in stream.own_columns if column.name in used)
+
+
+def looked_up_by(column: DerivedColumn) -> set[str]:
+    """The attributes that a derived column is computed of."""
+    match column:
+        case LevelColumn(attribute=attribute) | MemberColumn(attribute=attribute):
+            return {attribute}
+        case MembersColumn(attributes=attributes):
+            return set(attributes)
+    return set()
 
 
 def _bare_column(attribute: str, known: list[str], stream: Stream) -> str | None:

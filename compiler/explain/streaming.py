@@ -34,7 +34,7 @@ Notes = tuple[tuple[str, str], ...]
 """Labels and sentences."""
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
-LATE = "Events that come later take no part, and are counted."
+LATE = "Events that arrive later are ignored and counted."
 NEVER_LATE = "It waits for none: no event is late for a SELECT that only filters and projects."
 
 
@@ -113,7 +113,7 @@ def emitted(query: Match, plan: StreamPlan) -> str:
     >>> from pattern_examples import stream_plan
     >>> for text in ("SEQ(A a, B b)", "SEQ(A a, !C c, B b)", "SEQ(A a, !C c)"):
     ...     print(emitted(*stream_plan(f"{text} WITHIN 1 HOUR")))
-    A match is sure at its last event: it leaves in the micro-batch in which that comes.
+    A match is sure at its last event: it is emitted in the micro-batch in which that event arrives.
     A match is sure when the watermark reaches b.
     A match is sure when WITHIN has passed: up to 1 HOUR after its last event, as the watermark counts.
     >>> print(emitted(*stream_plan("OR(SEQ(A a, !C c), B b) WITHIN 1 HOUR")))
@@ -174,8 +174,10 @@ its last event'
     return whose + " or, without it, ".join(text for text in (reached, passed) if text)
 
 
-ALONE = "A match is one event: it leaves in the micro-batch in which that comes."
-AT_LAST_EVENT = "A match is sure at its last event: it leaves in the micro-batch in which that comes."
+ALONE = "A match is one event: it is emitted in the micro-batch in which that event arrives."
+AT_LAST_EVENT = (
+    "A match is sure at its last event: it is emitted in the micro-batch in which that event arrives."
+)
 
 
 def _emitted_imprecise(query: Match, streamed: StreamedImprecise) -> str:
@@ -238,12 +240,12 @@ def select_notes(plan: NetworkPlan) -> Notes:
     if streamed is None:
         return ()
     if streamed.core is None:
-        sure = "A row depends on one event: it is sure, and leaves, in the micro-batch in which that comes."
+        sure = "A row depends on one event: it is emitted in the micro-batch in which that event arrives."
         nothing = ("kept", "Nothing: Spark filters and projects events.")
         return (*_watermarks(plan.query.streams, NEVER_LATE), ("emitted", sure), nothing)
     watermarks = _watermarks(plan.query.streams)
     if isinstance(streamed.core, Correlator) and all(map(is_of_one_event, streamed.core.inputs)):
-        sure = "A row is sure when its last event comes: how long each is valid is known."
+        sure = "A row is sure when its last event arrives, because it is known how long each is valid."
     elif isinstance(streamed.core, TemporalMatcher):
         sure = (
             "A match is sure when the watermark has passed what decides it, whether its intervals end or go "
@@ -251,7 +253,7 @@ def select_notes(plan: NetworkPlan) -> Notes:
             "must not occur, when none can come any more."
         )
     else:
-        sure = "A row is sure when the watermark reaches its end, te: until then it is not known."
+        sure = "A row is sure when the watermark reaches its end, te: before, the end is not known."
     if streamed.is_keyed:
         buckets = f"{plan.buckets}, by {', '.join(_keys(streamed))}."
     else:

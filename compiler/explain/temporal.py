@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neelc.algebra.bind.temporal import word_text
+from neelc.algebra.bind.temporal import relation_text
 from neelc.algebra.plan.temporal import join_order
 from neelc.ir.allen import Word, deciding_step
 from neelc.ir.bound_rows import SymbolAlternative, SymbolRelation, Temporal
@@ -80,14 +80,24 @@ def edge_text(relation: SymbolRelation, is_decided: bool = True) -> str:
     'A -[ABAB]- B at END(A)'
     >>> edge_text(SymbolRelation("A", "B", tuple(map(word, ("ABAB", "ABBA", "ABA.B")))))
     'A -[ABAB; ABBA; ABA.B]- B at START(B)'
+    >>> edge_text(SymbolRelation("Hot", "Low", ALLEN["BEFORE"]))
+    'Hot BEFORE Low at START(Low)'
     """
     left, right = relation.left, relation.right
-    words = "; ".join(word_text(one, left, right) for one in relation.words)
-    edge = f"{left} -[{words}]- {right}"
+    edge = relation_text(relation)
+    if len(left) == len(right) == 1:
+        edge = f"{left} -[{edge}]- {right}"
+    elif ";" in edge:
+        edge = f"({edge})"
     if not is_decided:
         return edge
+    return f"{edge} at {' or '.join(deciding_ends(relation)) or 'once'}"
+
+
+def deciding_ends(relation: SymbolRelation) -> tuple[str, ...]:
+    """The end points that decide a relation."""
     ends = dict.fromkeys(_deciding_end(one, relation) for one in relation.words)
-    return f"{edge} at {' or '.join(filter(None, ends)) or 'once'}"
+    return tuple(filter(None, ends))
 
 
 def _deciding_end(word: Word, relation: SymbolRelation) -> str:

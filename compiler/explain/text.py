@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from neelc.catalog.statistics.numbers import Fact
 from neelc.explain import words as numbers
+from neelc.explain.constraint_graph import tree_lines
 from neelc.explain.engine import Engine
 from neelc.explain.explanation import (
     NOT_SHARED,
@@ -253,10 +254,13 @@ def plan_lines(node: PlanNode, before: str = "", here: str = "") -> Iterator[str
 
 
 def network_lines(found: NetworkExplanation, mode: str) -> list[str]:
-    """What a mode shows; there is no automaton."""
+    """What a mode shows; there is no automaton, but temporal patterns have a graph."""
     lines = [*title(found.name), *folded(found.text, "  "), ""]
     if mode in ("simple", "all"):
         lines += [*_plan(found), ""]
+    if mode in ("nfa", "all"):
+        for graph in found.graphs:
+            lines += [*folded(f"Constraint graph: {graph.title}"), *indented(tree_lines(graph)), ""]
     if mode in ("rewrite", "all"):
         lines += [*_network_rewriting(found), ""]
     if mode in ("cost", "all"):

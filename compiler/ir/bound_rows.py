@@ -14,7 +14,7 @@ from neelc.ir.names import bare
 from neelc.ir.node import Node, walk
 from neelc.ir.patterns import Window
 from neelc.ir.program import Column, OutputColumn, Stream
-from neelc.ir.row_patterns import Following, RowPattern, SortItem
+from neelc.ir.row_patterns import Following, RowPattern, Skip, SortItem
 from neelc.ir.script import HostClause
 from neelc.runtime.late_dataclass import dataclass
 from neelc.source import Span
@@ -176,7 +176,8 @@ class Sequential(Node):
     most that the last event of a match may start after the first, or the number of events of a match, those
     between its symbols included. A match is valid for the chronon in which its last event starts (JEPC
     thesis, 6.3.3.4). What a pattern reads at an event is a symbol, a negated one, or a conjunction of some;
-    with `following.eventually`, a negated symbol that stands alone reads no event.
+    with `following.eventually`, a negated symbol that stands alone reads no event. With `skip`, some matches
+    are kept: of those with the same start the first, and past the last event only those that start after it.
     """
 
     columns: tuple[Column, ...]
@@ -186,6 +187,7 @@ class Sequential(Node):
     measures: tuple[OutputColumn, ...]
     within: Window | None = None
     following: Following = Following()
+    skip: Skip | None = None
 
     @property
     def looks_back(self) -> bool:

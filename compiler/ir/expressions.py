@@ -291,13 +291,14 @@ class NestedQuery(Expr):
 
 @dataclass(frozen=True)
 class InQuery(Expr):
-    """`operand [NOT] IN (SELECT ...)`; after binding, `item` is what the operand is compared with, of each of
-    the query's rows."""
+    """`operand [NOT] IN (SELECT ...)`, `(operand, others ...) [NOT] IN (SELECT ...)`; after binding, `item`
+    is what the operand is compared with, of each of the query's rows."""
 
     operand: Expr
     query: NestedQuery
     negated: bool = False
     item: Expr | None = None
+    others: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class Stream(Node):
     @property
     def tables(self) -> tuple[Stream, ...]:
         """All that is read for its rows: itself, and the relations that values are looked up in."""
-        return (self, *(one.relation for one in self.derived if isinstance(one, LevelColumn | MemberColumn)))
+        return (self, *(one.relation for one in self.derived if isinstance(one, LOOKED_UP)))
 
     @property
     def producer(self) -> str | None:
@@ -173,6 +173,21 @@ class MemberColumn(DerivedColumn):
     attribute: str
     relation: Stream
     of: str
+
+
+@dataclass(frozen=True)
+class MembersColumn(DerivedColumn):
+    """Whether the values of `attributes`, together, are those that a row of a relation has as `of`, as SQL's
+    IN says: FALSE if with each row one comparison is FALSE; else NULL if no row has them. All names are bare;
+    an attribute that a stream does not have is "", and NULL."""
+
+    attributes: tuple[str, ...]
+    relation: Stream
+    of: tuple[str, ...]
+
+
+LOOKED_UP = (LevelColumn, MemberColumn, MembersColumn)
+"""Derived columns for which a relation is read."""
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ class Subset(Node):
 
 @dataclass(frozen=True)
 class Skip(Node):
-    """AFTER MATCH SKIP; `kind` is PAST LAST ROW, TO NEXT ROW, TO FIRST, TO LAST or TO."""
+    """AFTER MATCH SKIP; `kind` is PAST LAST ROW, TO NEXT ROW, TO FIRST, TO LAST or TO. JEPC's patterns have
+    EVENT in the place of ROW."""
 
     kind: str
     variable: str | None = None
@@ -184,6 +185,7 @@ class MatchSequential(Node):
     within: Window | None = None
     following: Following | None = None
     streams: tuple[Node, ...] = ()
+    skip: Skip | None = None
 
 
 # TPStream's temporal patterns: relations between the time intervals of symbols.

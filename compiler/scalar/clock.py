@@ -66,7 +66,7 @@ class RunClock:
     def _time(self, name: str, span: Span | None, findings: Findings) -> Expr:
         moment = self._moment(span)
         if moment is None:
-            message = f"`{name}` is the value of `:{NOW}`, which is no time: {self.arguments[NOW]!r}"
+            message = f"`{name}` is the value of `:{NOW}`, which is not a time: {self.arguments[NOW]!r}"
             findings.report("NEEL2007", message, span, "for example 2024-05-01 12:00:00")
             moment = Literal(None, VOID, span=span)
         type = CLOCKS[name]

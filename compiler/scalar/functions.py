@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from neelc.errors import Hint, write
+from neelc.errors import Hint, NeelError, write
 from neelc.ir.expressions import (
     BY_ORDER,
     BY_VALUE,
@@ -33,17 +33,21 @@ from neelc.ir.expressions import (
     Star,
 )
 from neelc.ir.names import bare, written
+from neelc.ir.node import walk
 from neelc.ir.types import (
     BIGINT,
     BOOLEAN,
     DATE,
     DAY_INTERVAL,
     DOUBLE,
+    FLOAT,
+    GEOMETRY,
     INT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     TINYINT,
+    VARIANT,
     VOID,
     YEAR_INTERVAL,
     Array,
@@ -55,6 +59,7 @@ from neelc.ir.types import (
     StructField,
     is_orderable,
 )
+from neelc.runtime.values.functions.space import is_geometry
 from neelc.runtime.values.statistics import PAIRED
 from neelc.runtime.values.times import MICROSECONDS
 from neelc.scalar import decimals
@@ -87,6 +92,7 @@ from neelc.scalar.signatures import (
 )
 from neelc.scalar.type_of import DATETIMES, INTERVALS, binary_type, type_of
 from neelc.source import Span
+from neelc.syntax import schema
 
 # Functions whose types no line of the table can say.
 
@@ -363,6 +369,96 @@ def struct(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
     )
 
 
+# JSON. A VARIANT is no type of columns and results: it stands between parse_json and what reads it.
+
+PARSERS = ("parse_json", "try_parse_json")
+READERS = ("is_variant_null", "to_json", "try_variant_get", "variant_get")
+
+
+def parse_json(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    fitted = fit(SCALAR_SIGNATURES[node.name], arguments, node.span, report)
+    if fitted is None:
+        return wrong(node)
+    return replace(node, arguments=fitted[0], type=VARIANT), VARIANT
+
+
+def from_json(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """The schema is written down; it is the type of the result."""
+    fitted = fit(SCALAR_SIGNATURES[node.name], arguments, node.span, report)
+    type = None if fitted is None else _written_type(node, 2, _of_json, report)
+    if fitted is None or type is None:
+        return wrong(node)
+    if not isinstance(type, Array | Map | Struct):
+        message = f"argument 2 of `from_json` must be an array, a map or a struct, not {type}"
+        return _report(node, message, node.arguments[1], report)
+    return replace(node, arguments=fitted[0], type=type), type
+
+
+def variant_get(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    """The type is written down."""
+    (_, given), *_ = arguments
+    if given != VARIANT:
+        message = f"argument 1 of `{node.name}` must be a VARIANT, not {given}"
+        report("NEEL2106", message, node.arguments[0].span or node.span, f"{node.name}(parse_json(x), ...)")
+        return wrong(node)
+    if node.name == "is_variant_null":
+        return replace(node, arguments=(arguments[0][0],), type=BOOLEAN), BOOLEAN
+    fitted = fit(SCALAR_SIGNATURES[node.name], arguments, node.span, report)
+    type = None if fitted is None else _written_type(node, 3, _of_variant, report)
+    return (
+        wrong(node)
+        if fitted is None or type is None
+        else (replace(node, arguments=fitted[0], type=type), type)
+    )
+
+
+def to_json(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
+    ((value, type),) = arguments
+    parts = [part for part in walk(type) if isinstance(part, DataType)]
+    if not isinstance(type, Array | Map | Struct) and type != VARIANT:
+        return _report(
+            node, f"the argument of `to_json` must be an array, a map or a struct, not {type}", value, report
+        )
+    odd = next((part for part in parts if part in (*INTERVALS, GEOMETRY)), None)
+    if odd is not None:
+        return _report(node, f"`to_json` is not defined for {odd}", value, report)
+    return replace(node, arguments=(value,), type=STRING), STRING
+
+
+def _written_type(
+    node: Call, place: int, accepts: Callable[[DataType], bool], report: Report
+) -> DataType | None:
+    """The type that a text says, with parts that `accepts` knows."""
+    argument = node.arguments[place - 1]
+    assert isinstance(argument, Literal), "the signature says so"
+    try:
+        type = schema(str(argument.value))
+    except NeelError as problem:
+        message = f"argument {place} of `{node.name}` must be a type: {problem.diagnostics[0].message}"
+        report("NEEL2106", message, argument.span or node.span, "for example 'a INT, b ARRAY<STRING>'")
+        return None
+    odd = next((part for part in walk(type) if isinstance(part, DataType) and not accepts(part)), None)
+    if odd is None:
+        return type
+    report(
+        "NEEL2106",
+        f"`{node.name}` does not give {odd}",
+        argument.span or node.span,
+        "read it as a STRING, and convert that",
+    )
+    return None
+
+
+def _of_json(type: DataType) -> bool:
+    if isinstance(type, Map):
+        return type.key == STRING
+    return isinstance(type, Array | Struct | Decimal) or type in (STRING, BOOLEAN, FLOAT, DOUBLE, *INTEGERS)
+
+
+def _of_variant(type: DataType) -> bool:
+    return type == DATE or _of_json(type)
+
+
 def _name(expression: Expr, place: int) -> str:
     match expression:
         case Attribute(name=name) | Field(name=name) | EventTime(name=name):
@@ -380,22 +476,29 @@ SPECIAL: dict[str, Callable[[Call, tuple[Typed, ...], Report], Typed]] = {
     "bit_get": bit_get,
     "convert_timezone": convert_timezone,
     "element_at": element_at,
+    "from_json": from_json,
     "getbit": bit_get,
+    "is_variant_null": variant_get,
     "map": mapping,
     "map_contains_key": map_contains_key,
     "map_from_arrays": map_from_arrays,
     "mod": remainder,
     "named_struct": named_struct,
     "nullif": nullif,
+    "parse_json": parse_json,
     "pmod": remainder,
     "struct": struct,
     "timestampadd": with_unit,
     "timestampdiff": with_unit,
     "to_date": read_time,
+    "to_json": to_json,
     "to_timestamp": read_time,
     "to_timestamp_ntz": read_time,
+    "try_parse_json": parse_json,
     "try_to_timestamp": read_time,
+    "try_variant_get": variant_get,
     "unix_timestamp": read_time,
+    "variant_get": variant_get,
 }
 
 
@@ -431,7 +534,7 @@ def called(node: Call, arguments: tuple[Typed, ...], report: Report) -> Typed:
         report_unknown(node, (), report)
         return wrong(node)
     if node.distinct:
-        report("NEEL2109", f"DISTINCT is for aggregates; `{name}` is none", node.span, None)
+        report("NEEL2109", f"DISTINCT is for aggregates; `{name}` is not one", node.span, None)
     if not _has_right_number(signature, len(arguments), node.span, report):
         return wrong(node)
     if name in SPECIAL:
@@ -451,7 +554,7 @@ def _declared(node: Call, function: DeclaredFunction, arguments: tuple[Typed, ..
     """A call of a function that is declared. An argument is cast where nothing can be lost."""
     form = f"its form is {function.form}"
     if node.distinct:
-        report("NEEL2109", f"DISTINCT is for aggregates; `{function.name}` is none", node.span, None)
+        report("NEEL2109", f"DISTINCT is for aggregates; `{function.name}` is not one", node.span, None)
         return wrong(node)
     if len(arguments) != len(function.takes):
         count = f"{len(function.takes)} argument{'s' * (len(function.takes) != 1)}"
@@ -487,14 +590,14 @@ def changing(name: str) -> str | None:
     """What to do instead of calling a function that gives something else in each run.
 
     >>> changing("RAND"), changing("lower")
-    ('a query finds the same matches in every run: it has no such function', None)
+    ('a query must find the same matches in every run, so this function is not available', None)
     """
     if name.lower() not in CHANGING:
         return None
-    why, value = "a query finds the same matches in every run", CHANGING[name.lower()]
+    why, value = "a query must find the same matches in every run", CHANGING[name.lower()]
     if value is None:
-        return f"{why}: it has no such function"
-    return f"{why}: give the time as a parameter, `:{value}`"
+        return f"{why}, so this function is not available"
+    return f"{why}: pass the time as a parameter, `:{value}`"
 
 
 def report_foreign(node: Expr, report: Report) -> None:
@@ -607,8 +710,10 @@ def fit(
             message = f"argument {position} of `{signature.name}` must be {problem[0]}"
             report("NEEL2106", message, expression.span or span, problem[1])
             return None
+        if kind == "geometry" or signature.name in ("st_geomfromtext", "st_geomfromwkb"):
+            report_no_geometry(expression, span, report)
         if kind == "places" and literal_integer(expression) is None:
-            message = f"argument {position} of `{signature.name}` must be written as a number"
+            message = f"argument {position} of `{signature.name}` must be a literal number"
             form = f"its form is {signature.text}"
             hint = form if signature.name == "conv" else f"for example {signature.name}(x, 2)"
             report("NEEL2106", message, expression.span or span, hint)
@@ -633,6 +738,17 @@ def _not_written(kind: str, argument: Expr) -> tuple[str, str] | None:
         return f"written as a {'number' if kind == 'share' else 'string'}", example
     problem = wrong_with(argument.value)
     return None if problem is None else (problem, example)
+
+
+GEOMETRIES = "for example 'POINT (13.4 52.5)' or 'POLYGON ((0 0, 1 0, 1 1, 0 0))', which ends where it begins"
+
+
+def report_no_geometry(argument: Expr, span: Span | None, report: Report) -> None:
+    """A constant that stands for a geometry and is none. It has a meaning, NULL, which engines give it."""
+    if not isinstance(argument, Literal) or not isinstance(argument.value, str | bytes):
+        return
+    if not is_geometry(argument.value):
+        report("NEEL2107", f"{argument} is not a GEOMETRY", argument.span or span, GEOMETRIES)
 
 
 def _shared(signature: Signature, kind: str, kinds: Sequence[str], targets: Sequence[DataType],

@@ -80,7 +80,7 @@ def _folded(
     held = start[1]
     merge, type = _typed(lambdas[0], (held, array[1].element), check, report)
     if type != held:
-        message = f"`{node.name}` starts with {held}, and its lambda gives {type}"
+        message = f"`{node.name}` starts with {held}, but its lambda returns {type}"
         hint = f"start with a value of that type: CAST(... AS {type})" if type != VOID else None
         report("NEEL2106", message, lambdas[0].span or node.span, hint)
         return wrong(node)
@@ -95,7 +95,7 @@ def _typed(
 ) -> tuple[Lambda, DataType]:
     for call in (node for node in walk(function.body) if isinstance(node, Call)):
         if call.declared is not None and call.declared.python is not None:
-            message = f"`{call.name}` is Python code, which no lambda can call"
+            message = f"`{call.name}` is a Python function, which a lambda cannot call"
             report("NEEL2106", message, call.span, "call it with the array: it may take ARRAY<...>")
     known = dict(zip(function.parameters, types, strict=False))
     body, type = check(_with_types(function.body, known, report))

@@ -241,7 +241,7 @@ def hint_for_comparison(left: DataType, right: DataType) -> str:
         if kind in EXAMPLES:
             return EXAMPLES[kind]
     if BOOLEAN in (left, right):
-        return "a BOOLEAN is a condition of its own: x, or NOT x"
+        return "a BOOLEAN is itself a condition: x, or NOT x"
     return f"CAST(... AS {left if is_number(left) or left == STRING else right}) converts a value"
 
 

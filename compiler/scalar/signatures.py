@@ -143,6 +143,7 @@ flatten(nested) -> element
 float(any) -> FLOAT
 floor(number [, places]) -> ceiling
 format_number(numeric, places) -> STRING
+from_json(STRING, schema) -> schema
 from_unixtime(BIGINT [, form]) -> STRING
 from_utc_timestamp(TIMESTAMP, STRING) -> TIMESTAMP
 get(array, integer) -> element
@@ -159,6 +160,7 @@ ilike(any, any) -> BOOLEAN
 initcap(STRING) -> STRING
 instr(STRING, STRING) -> INT
 int(any) -> INT
+is_variant_null(any) -> BOOLEAN
 isnan(DOUBLE) -> BOOLEAN
 isnotnull(any) -> BOOLEAN
 isnull(any) -> BOOLEAN
@@ -212,6 +214,7 @@ nvl(common, common) -> common
 nvl2(any, common, common) -> common
 octet_length(text) -> INT
 overlay(text, text, INT [, INT]) -> text
+parse_json(STRING) -> variant
 pi() -> DOUBLE
 pmod(number, number) -> remainder
 position(STRING, STRING [, INT]) -> INT
@@ -309,6 +312,7 @@ timestampdiff(unit, any, any) -> BIGINT
 tinyint(any) -> TINYINT
 to_binary(STRING [, encoding]) -> BINARY
 to_date(DATE [, pattern]) -> DATE
+to_json(any) -> STRING
 to_timestamp(instant [, pattern]) -> TIMESTAMP
 to_timestamp_ltz(any [, pattern]) -> TIMESTAMP
 to_timestamp_ntz(any [, pattern]) -> TIMESTAMP_NTZ
@@ -325,11 +329,13 @@ try_make_timestamp_ltz(INT, INT, INT, INT, INT, seconds [, STRING]) -> TIMESTAMP
 try_make_timestamp_ntz(INT, INT, INT, INT, INT, seconds) -> TIMESTAMP_NTZ
 try_mod(any, any) -> any
 try_multiply(any, any) -> any
+try_parse_json(STRING) -> variant
 try_subtract(any, any) -> any
 try_to_binary(STRING [, encoding]) -> BINARY
 try_to_date(DATE [, pattern]) -> DATE
 try_to_timestamp(instant [, pattern]) -> TIMESTAMP
 try_url_decode(STRING) -> STRING
+try_variant_get(any, path, schema) -> schema
 ucase(STRING) -> STRING
 unbase64(STRING) -> BINARY
 unhex(STRING) -> BINARY
@@ -341,6 +347,7 @@ unix_timestamp(date_or_text [, pattern]) -> BIGINT
 upper(STRING) -> STRING
 url_decode(STRING) -> STRING
 url_encode(STRING) -> STRING
+variant_get(any, path, schema) -> schema
 weekday(DATE) -> INT
 weekofyear(DATE) -> INT
 width_bucket(DOUBLE, DOUBLE, DOUBLE, BIGINT) -> BIGINT
@@ -619,6 +626,7 @@ KINDS: dict[str, One] = {
     "real": _real,
     "seconds": _to(Decimal(16, 6), STRING, numbers=True),
     "share": _to(DOUBLE, numbers=True),
+    "schema": _to(STRING),
     "sequence": _sequence,
     "set": _sortable,
     "sortable": _sortable,
@@ -701,6 +709,7 @@ WRITTEN: dict[str, tuple[Callable[[object], str | None], str]] = {
     "encoding": (_is_one_of(ENCODINGS), "for example to_binary(x, 'hex')"),
     "form": (_is_pattern(form_of), "for example date_format(x, 'yyyy-MM-dd HH:mm')"),
     "path": (_is_path, "for example get_json_object(x, '$.order.items[0].price')"),
+    "schema": (_is_anything, "for example from_json(x, 'a INT, b ARRAY<STRING>')"),
     "pattern": (_is_pattern(pattern_of), f"for example to_timestamp(x, '{EXAMPLE}')"),
     "field": (_is_anything, "for example date_part('YEAR', x)"),
     "unit": (_is_one_of(UNITS), "for example timestampdiff(MINUTE, a.ts, b.ts)"),
@@ -755,6 +764,7 @@ NAMES = {
     "ordered": "of a type that has an order",
     "path": "STRING",
     "pattern": "STRING",
+    "schema": "STRING",
     "places": "an integer",
     "quantity": "a number or an interval",
     "real": "a number",

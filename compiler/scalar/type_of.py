@@ -168,7 +168,8 @@ def extract_type(field: str, operand: DataType) -> DataType:
 _CLOCKS = (DATE, STRING, TIMESTAMP_NTZ)
 _CALLS = frozenset(
     """convert_timezone date_format date_trunc hour make_timestamp make_timestamp_ltz minute months_between
-    second timestampdiff try_make_timestamp try_make_timestamp_ltz try_to_timestamp unix_timestamp""".split()
+    second timestampdiff to_json try_make_timestamp try_make_timestamp_ltz try_to_timestamp
+    unix_timestamp""".split()
 )
 
 
@@ -187,7 +188,7 @@ def is_zoned(expression: Node) -> bool:
     >>> is_zoned(e.Binary("<", start, end)), is_zoned(e.Binary("-", end, start))
     (False, True)
     """
-    return _is_zoned(expression) or any(map(_has_zoned, children(expression)))
+    return is_zoned_itself(expression) or any(map(_has_zoned, children(expression)))
 
 
 @remembered  # trees are asked part by part
@@ -195,7 +196,8 @@ def _has_zoned(node: Node) -> bool:
     return is_zoned(node)
 
 
-def _is_zoned(node: Node) -> bool:
+def is_zoned_itself(node: Node) -> bool:
+    """Whether what a node does with its operands depends on the time zone."""
     match node:
         case e.Literal(str(text), type):
             return type == TIMESTAMP and not has_zone(text)

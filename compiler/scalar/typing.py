@@ -32,7 +32,15 @@ from neelc.ir.types import (
 from neelc.runtime.values.functions.space_aggregates import distance
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import operators as comparison
-from neelc.scalar.functions import aggregated, called, is_aggregate, paired
+from neelc.scalar.functions import (
+    PARSERS,
+    READERS,
+    aggregated,
+    called,
+    is_aggregate,
+    paired,
+    report_no_geometry,
+)
 from neelc.scalar.intervals import counts_months, interval_value
 from neelc.scalar.lambdas import called_with_lambdas
 from neelc.scalar.operators import (
@@ -169,7 +177,9 @@ def _registered(
         report("NEEL2105", f"`{node.name}` takes 1 argument, not {len(arguments)}", node.span, form)
         return wrong(node)
     if node.distinct:
-        report("NEEL2109", f"DISTINCT is for neelc's own aggregates; `{node.name}` is none", node.span, None)
+        report(
+            "NEEL2109", f"DISTINCT is for neelc's own aggregates; `{node.name}` is not one", node.span, None
+        )
         return wrong(node)
     found = tuple(dict.fromkeys(lists(arguments[0])))
     argument, type = typed(arguments[0], report)
@@ -193,9 +203,7 @@ def _stands_alone(
     name: str, found: tuple[EveryElement, ...], inside: bool, node: Expr, report: Report
 ) -> bool:
     if not found and inside:
-        report(
-            "NEEL2109", f"`{name}` over all matches cannot stand inside another aggregate", node.span, None
-        )
+        report("NEEL2109", f"`{name}` over all matches cannot be inside another aggregate", node.span, None)
         return False
     if not found and name in NEED_ORDER:
         message = f"matches have no order, so there is no {name} of them"
@@ -209,7 +217,7 @@ def _is_one_list(found: tuple[EveryElement, ...], node: Expr, report: Report) ->
     """Whether the lists are one inside the other: `k[].c[]` ranges over `k[]` and, in each, over `c[]`."""
     for outer, inner in pairwise(found):
         if outer not in set(walk(inner.base)):
-            message = f"an aggregate ranges over one list, but this one names {outer} and {inner}"
+            message = f"an aggregate covers one list, but this one names {outer} and {inner}"
             report("NEEL2109", message, node.span, None)
             return False
     return True
@@ -226,7 +234,7 @@ def typed(expression: e.Expr, report: Report) -> Typed:
     >>> typed(sum, print)[1] == DOUBLE
     True
     >>> typed(e.Binary("<", e.Literal(True, BOOLEAN), e.Literal(2, INT)), print)[1] == BOOLEAN
-    NEEL2101 BOOLEAN and INT cannot be compared None a BOOLEAN is a condition of its own: x, or NOT x
+    NEEL2101 BOOLEAN and INT cannot be compared None a BOOLEAN is itself a condition: x, or NOT x
     True
     """
     return _typed(expression, report, False)
@@ -237,8 +245,9 @@ def typed_condition(expression: e.Expr, place: str, report: Report) -> e.Expr:
     return comparison.condition(typed(expression, report), place, report)
 
 
-def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
-    """`inside` an aggregate, `b[].price` is one price; elsewhere it is the array of all."""
+def _typed(node: e.Expr, report: Report, inside: bool, reads_variant: bool = False) -> Typed:
+    """`inside` an aggregate, `b[].price` is one price; elsewhere it is the array of all. What
+    `reads_variant` takes a VARIANT."""
 
     def check(child: e.Expr) -> Typed:
         return _typed(child, report, inside)
@@ -257,23 +266,14 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.Aggregate(name, argument, distinct=distinct):
             arguments = () if argument is None else (argument,)
             return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
-        case e.Call(name, arguments, distinct) if is_aggregate(node):
-            return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
-        case e.Call(name, declared=None, function=None) if name.lower() in e.LAMBDAS:
-            if node.arguments:
-                return called_with_lambdas(node, check, report)
-            report("NEEL2105", f"`{name}` takes an array and a lambda", node.span, None)
-            return wrong(node)
+        case e.Call():
+            return _call(node, report, inside, reads_variant)
         case e.Lambda():
             functions = ", ".join(e.LAMBDAS)
             report("NEEL2106", f"a lambda stands as an argument of {functions} only", node.span, None)
             return wrong(node)
         case e.LambdaParameter(type=type):
             return node, type or VOID
-        case e.Call(declared=None) if (other := _read_as(node)) is not None:
-            return check(other)
-        case e.Call(_, arguments):
-            return called(node, tuple(check(argument) for argument in arguments), report)
         case e.Cast(operand, type):
             return _cast(node, check(operand), type, report)
         case e.Extract(_, operand):
@@ -286,7 +286,7 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.RowValue():
             return node, node.type
         case e.Star():
-            report("NEEL2106", "`*` stands alone in count(*), and nowhere else", node.span, None)
+            report("NEEL2106", "`*` is allowed only in count(*)", node.span, None)
             return wrong(node)
         case e.RunningFinal(_, operand):
             expression, type = check(operand)
@@ -296,6 +296,34 @@ def _typed(node: e.Expr, report: Report, inside: bool) -> Typed:
         case e.Name() | e.MemberAccess() | e.Subscript() | e.Slice() | e.Parameter():
             return wrong(node)  # who resolves names has reported it
     return _condition(node, report, inside)
+
+
+def _call(node: e.Call, report: Report, inside: bool, reads_variant: bool) -> Typed:
+    """A call; what `reads_variant` takes the VARIANT that it may give."""
+
+    def check(child: e.Expr) -> Typed:
+        return _typed(child, report, inside)
+
+    match node:
+        case e.Call(name, arguments, distinct) if is_aggregate(node):
+            return aggregate(node, name, arguments, distinct, report, inside, _inside_aggregate)
+        case e.Call(name, declared=None, function=None) if name.lower() in e.LAMBDAS:
+            if node.arguments:
+                return called_with_lambdas(node, check, report)
+            report("NEEL2105", f"`{name}` takes an array and a lambda", node.span, None)
+            return wrong(node)
+        case e.Call(declared=None) if (other := _read_as(node)) is not None:
+            return check(other)
+        case e.Call(name, declared=None) if name.lower() in PARSERS and not reads_variant:
+            hint = "variant_get(parse_json(x), '$.a', 'INT')"
+            report(
+                "NEEL2106", f"a VARIANT stands as an argument of {', '.join(READERS)} only", node.span, hint
+            )
+            return wrong(node)
+        case e.Call(name, arguments):
+            reads = name.lower() in READERS
+            return called(node, tuple(_typed(one, report, inside, reads) for one in arguments), report)
+    raise AssertionError(node.name)
 
 
 def _read_as(node: Call) -> Expr | None:
@@ -377,6 +405,8 @@ def _cast(node: e.Cast, operand: Typed, target: DataType, report: Report) -> Typ
         report("NEEL2108", f"{operand[1]} cannot be cast to {target}", node.span, hint)
         return node, target
     if (operand[1], target) in GEOMETRY_CASTS:
+        if target == GEOMETRY and not node.safe:
+            report_no_geometry(operand[0], node.span, report)
         return cast(operand, target), target
     return replace(node, operand=operand[0]), target
 

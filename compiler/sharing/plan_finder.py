@@ -21,7 +21,7 @@ from neelc.sharing.operators import APART, Members, Workload
 
 # The graph of sharing opportunities: which expressions can share something, and what that saves.
 #
-# The only module that uses networkx, and it loads it only when a graph is requested.
+# The only module that uses networkx. The search does without: loading it takes longer than most searches.
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,14 @@ def graph(workload: Workload) -> Any:
     >>> list(graph(Workload(found, CostModel(lambda component: 4))).edges(data=True))
     [(0, 1, {'saving': 8.0})]
     """
-    found = _links(workload)
-    for one, other, link in found.edges(data=True):
-        pair = frozenset((one, other))
-        link["saving"] = workload.cost_apart(pair) - workload.cost(pair)
+    import networkx
+
+    found = networkx.Graph()
+    found.add_nodes_from(range(len(workload.expressions)))
+    for one, others in enumerate(_neighbours(workload)):
+        for other in sorted(number for number in others if number > one):
+            pair = frozenset((one, other))
+            found.add_edge(one, other, saving=workload.cost_apart(pair) - workload.cost(pair))
     return found
 
 
@@ -70,32 +74,42 @@ def opportunities(workload: Workload) -> SharingGraph:
     >>> opportunities(Workload(found, CostModel(lambda component: 4))).islands
     ((0, 1), (2,))
     """
-    import networkx
-
-    found = _links(workload)
-    islands = sorted(tuple(sorted(island)) for island in networkx.connected_components(found))
-    return SharingGraph(tuple(islands), tuple(frozenset(found[one]) for one in sorted(found)))
+    neighbours = _neighbours(workload)
+    return SharingGraph(tuple(_islands(neighbours)), neighbours)
 
 
-def _links(workload: Workload) -> Any:
-    """The graph without savings: a slice in common, or the same positive part, is an edge."""
-    import networkx
-
+def _neighbours(workload: Workload) -> tuple[Members, ...]:
+    """For each expression those with which it has a slice or the positive part in common."""
     alike: dict[int, list[int]] = {}
     for number, positive in enumerate(workload.positives):
         alike.setdefault(positive, []).append(number)
     sharing = {frozenset(shareable.rests) for shareable in workload.slices} | set(
         map(frozenset, alike.values())
     )
-    neighbours: list[set[int]] = [set() for _ in workload.expressions]
+    found: list[set[int]] = [set() for _ in workload.expressions]
     for group in sharing:
         for number in group:
-            neighbours[number] |= group
-    found = networkx.Graph()
-    found.add_nodes_from(range(len(workload.expressions)))
-    for one, others in enumerate(neighbours):
-        found.add_edges_from((one, other) for other in sorted(others) if other > one)
-    return found
+            found[number] |= group
+    return tuple(frozenset(others - {number}) for number, others in enumerate(found))
+
+
+def _islands(neighbours: Sequence[Members]) -> Iterator[tuple[int, ...]]:
+    """The connected components, in the order of their first expression.
+
+    >>> list(_islands([frozenset({2}), frozenset(), frozenset({0})]))
+    [(0, 2), (1,)]
+    """
+    seen: set[int] = set()
+    for first in range(len(neighbours)):
+        if first in seen:
+            continue
+        island, waiting = {first}, [first]
+        while waiting:
+            new = neighbours[waiting.pop()] - island
+            island |= new
+            waiting += new
+        seen |= island
+        yield tuple(sorted(island))
 
 
 Plan = tuple[Members, ...]

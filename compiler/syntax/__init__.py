@@ -7,12 +7,15 @@ SEQ(A a, !B b, C c WHERE a.id = c.id)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from neelc.errors import Diagnostic, NeelError
 from neelc.ir.expressions import Expr
+from neelc.ir.names import bare, written
 from neelc.ir.patterns import Pattern, Window
 from neelc.ir.script import CreateQuery, Matcher, RowTimes, RunQuery, Script, Statement, UnreadStatement
+from neelc.ir.types import DataType, Struct, StructField
 from neelc.source import Source, Span
 from neelc.syntax import expressions, patterns, statements
 from neelc.syntax import patterns as rows
@@ -105,6 +108,31 @@ def pattern(text: str) -> Pattern:
 def expression(text: str) -> Expr:
     """One expression."""
     return _single(text, "singleExpression", lambda tree: expressions.expression(tree.expression()))
+
+
+def schema(text: str) -> DataType:
+    """A type, or the columns of a struct, as from_json takes them.
+
+    >>> print(schema("a INT, b ARRAY<STRING>"), schema("MAP<STRING, INT>"))
+    STRUCT<a: INT, b: ARRAY<STRING>> MAP<STRING, INT>
+    >>> schema("`a` INT, `b c` INT") == schema("STRUCT<a: INT, `b c`: INT>")
+    True
+    """
+    try:
+        return _single(text, "dataType", partial(_whole, expressions.data_type, len(text)))
+    except NeelError:
+        if " " not in text.strip():
+            raise
+        stream = f"STREAM s ({text})"
+        found = _single(stream, "createStream", partial(_whole, statements.new_stream, len(stream)))
+        return Struct(tuple(StructField(written(bare(one.name)), one.type) for one in found.columns))
+
+
+def _whole(build: Callable[[Any], T], length: int, tree: Any) -> T:
+    """What is built of a tree that ends where the text does."""
+    if tree.stop.stop + 1 < length:
+        raise SyntaxProblem(Diagnostic("NEEL1001", "something follows", Span(tree.stop.stop + 1, length)))
+    return build(tree)
 
 
 def window(text: str) -> Window:

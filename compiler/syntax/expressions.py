@@ -15,7 +15,7 @@ from neelc.ir import expressions as e
 from neelc.ir import types
 from neelc.ir.allen import ALLEN
 from neelc.ir.expressions import Interval, IntervalPart, Literal
-from neelc.ir.names import bare
+from neelc.ir.names import bare, written
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import TIME_UNITS
 from neelc.source import Span
@@ -182,8 +182,8 @@ def data_type(context: Any) -> types.DataType:
     if context.getChild(0).getText().upper() == "INTERVAL":
         first = unit(names[0].getText(), names[0])
         return types.YEAR_INTERVAL if first in ("YEAR", "MONTH") else types.DAY_INTERVAL
-    written = bare(names[0].getText()).upper()
-    name = types.SYNONYMS.get(written, written)
+    spelled = bare(names[0].getText()).upper()
+    name = types.SYNONYMS.get(spelled, spelled)
     numbers = [whole_number(n) for n in context.NUMBER()]
     inner = context.typeArgument()
     if name == "DECIMAL" and not inner and len(numbers) <= 2:
@@ -196,7 +196,8 @@ def data_type(context: Any) -> types.DataType:
         )
     if name == "STRUCT" and inner and all(i.name() for i in inner):
         fields = (
-            types.StructField(i.name().getText(), data_type(i.dataType()), span=span_of(i)) for i in inner
+            types.StructField(written(bare(i.name().getText())), data_type(i.dataType()), span=span_of(i))
+            for i in inner
         )
         return types.Struct(tuple(fields), span=span_of(context))
     if name in ("CHAR", "VARCHAR") and len(numbers) == 1 and not inner:
@@ -218,7 +219,7 @@ def _type_hint(name: str) -> Hint | str:
 def _decimal_type(numbers: list[int], context: Any) -> types.Decimal:
     precision, scale = (numbers + [10, 0][len(numbers) :])[:2]
     if not 1 <= precision <= 38 or scale > precision:
-        hint = "a DECIMAL(p, s) has p digits, 38 at most, and s of them stand after the point"
+        hint = "a DECIMAL(p, s) has p digits, at most 38, s of them after the decimal point"
         fail("NEEL1005", f"`{context.getText()}` is not a type", context, hint)
     return types.Decimal(precision, scale, span=span_of(context))
 
@@ -245,6 +246,10 @@ def _negation(context: Any) -> e.Expr:
     if context.NOT():
         return e.Negation(_negation(context.negation()), span=span_of(context))
     predicate = context.predicate()
+    if predicate.nestedQuery():
+        first, *others = expressions(predicate)
+        query, negated = _nested(predicate.nestedQuery()), predicate.NOT() is not None
+        return e.InQuery(first, query, negated, others=tuple(others), span=span_of(predicate))
     left = _arithmetic(predicate.arithmetic())
     tail = predicate.predicateTail()
     if tail is None:
@@ -292,7 +297,7 @@ def _event_relation(left: e.Expr, tail: Any) -> e.Expr:
         span = span_of(tail.getChild(0)) | span_of(tail.getChild(len(words) - 1))
         fail(
             "NEEL1001",
-            f"found `{' '.join(words)}`, which is no relation of events",
+            f"found `{' '.join(words)}`, which is not a relation of events",
             span,
             _relation_meant(relation),
         )
@@ -363,7 +368,7 @@ def _step(base: e.Expr, step: Any) -> e.Expr:
         return e.Name((*base.parts, name)) if isinstance(base, e.Name) else e.MemberAccess(base, name)
     if step.STAR():
         if not isinstance(base, e.Name) or len(base.parts) != 1:
-            fail("NEEL1001", "only the name of a stream or variable can stand before `.*`", step)
+            fail("NEEL1001", "only the name of a stream or variable can precede `.*`", step)
         return e.Star(base.parts[0])
     subscript = step.subscript()
     if subscript is None:
@@ -469,7 +474,7 @@ def _called(name: str, arguments: Any, span: Span) -> e.Expr:
     given = tuple(expression(x) for x in arguments.expression())
     if arguments.FROM():
         if bare(name).upper() != "EXTRACT" or len(given) != 2 or not isinstance(given[0], e.Name):
-            fail("NEEL1001", "FROM stands only in EXTRACT(field FROM value)", arguments.FROM())
+            fail("NEEL1001", "FROM is allowed only in EXTRACT(field FROM value)", arguments.FROM())
         if arguments.DISTINCT():
             fail("NEEL1001", "EXTRACT has no DISTINCT", arguments.DISTINCT(), "leave it out")
         return e.Extract(given[0].parts[0].upper(), given[1], span=span)

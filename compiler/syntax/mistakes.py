@@ -54,7 +54,7 @@ def expected(error: RecognitionException) -> str:
     kinds = _kinds(error)
     rule = NeelParser.ruleNames[error.ctx.getRuleIndex()] if error.ctx is not None else ""
     if kinds == [Token.EOF] and rule == "singleStatement":
-        return "the statement ends or another clause begins"
+        return "the end of the statement or another clause is expected"
     names = _names(kinds, error.ctx)
     if 0 < len(names) <= _LISTED:
         listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
@@ -65,7 +65,7 @@ def expected(error: RecognitionException) -> str:
         if place:
             return f"{place} is expected"
         context = context.parentCtx
-    return "nothing like it fits"
+    return "it is not allowed"
 
 
 def _kinds(error: RecognitionException) -> list[int]:
@@ -191,7 +191,7 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
             case NeelParser.OR:
                 yield instead("a semicolon separates alternatives: (AABB; ABAB)", NeelParser.SEMI)
     if is_word(token.type) and not _is_operator(tokens, at):
-        name = f"`{token.text}` is a word of the language; as a name it needs backticks"
+        name = f"`{token.text}` is a keyword; as a name it needs backticks"
         yield instead(name, NeelParser.IDENTIFIER)
     match token.type:
         case NeelParser.COMMA:
@@ -204,11 +204,11 @@ def _changes(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
         case NeelParser.BANG:
             yield instead("NOT negates a condition", NeelParser.NOT)
         case NeelParser.AS:
-            yield instead("a variable stands right after its type, without AS: A a")
+            yield instead("write the variable right after its type, without AS: A a")
         case NeelParser.QUESTION:
-            yield instead("`?` stands after what it makes optional: a b? c")
+            yield instead("write `?` after the optional part: a b? c")
         case NeelParser.SELECT:
-            yield instead("the columns of a PATTERN query stand after RETURN", NeelParser.RETURN)
+            yield instead("the columns of a PATTERN query come after RETURN", NeelParser.RETURN)
     if token.type == NeelParser.IDENTIFIER:
         yield instead("AS might be missing before it", NeelParser.AS, token.type)
     yield from _words(tokens, at)
@@ -252,7 +252,7 @@ def _texts(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
         if token is not None and token.type == NeelParser.STRING:
             changed = [*tokens[:place], _like(token, NeelParser.IDENTIFIER), *tokens[place + 1 :]]
             message = f"found {token.text}, a string, where a name is expected"
-            yield Repair(changed, f"a name stands between backticks: `{token.text[1:-1]}`", token, message)
+            yield Repair(changed, f"a name needs backticks: `{token.text[1:-1]}`", token, message)
 
 
 def _words(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
@@ -277,7 +277,7 @@ def _misspelt(tokens: Sequence[Any], at: int) -> Iterator[Repair]:
             continue
         for word in difflib.get_close_matches(token.text.upper(), _WORDS, 3, 0.6):
             changed = [*tokens[:place], _like(token, _WORDS[word]), *tokens[place + 1 :]]
-            message = f"found `{token.text}`, which is not a word of the language"
+            message = f"found `{token.text}`, which is not a keyword"
             yield Repair(changed, Hint(f"did you mean {word}?", (word,)), token, message)
 
 
@@ -307,10 +307,10 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
     if begins_statement:
         return "a `;` is missing before it"
     if _is_operator(tokens, at):
-        return "a pattern stands after PATTERN only"
+        return "a pattern can only follow PATTERN"
     if before and before[-1].type in (NeelParser.UNTIL, NeelParser.WITHOUT):
         word = before[-1].text.upper()
-        return f"what must be absent stands in parentheses: {word} (C c)"
+        return f"put what must be absent in parentheses: {word} (C c)"
     if _is_following(before):
         return FOLLOWINGS
     is_pattern = tokens[0].type == NeelParser.PATTERN
@@ -320,7 +320,7 @@ def known_mistake(tokens: Sequence[Any], at: int, begins_statement: bool) -> str
     if is_pattern and not has_clauses and (arrow or names):
         return "a sequence is written SEQ(A a, B+ b[], C c)"
     if is_pattern and (token.type, after) == (NeelParser.GROUP, NeelParser.BY):
-        return "leave it out: the items of RETURN that are no aggregates make the groups"
+        return "leave it out: items of RETURN without an aggregate form the groups"
     return _of_a_set(token, after) if is_pattern else None
 
 

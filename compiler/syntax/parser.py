@@ -254,7 +254,7 @@ def _instead_of(character: str) -> Hint | str | None:
     if character.isalpha():
         return "names with other letters than a to z go between backticks"
     if character in "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u00b4":
-        return "a string stands between straight quotes: 'text'"
+        return "a string needs straight quotes: 'text'"
     if character in _SPELLINGS:
         signs = _SPELLINGS[character]
         return Hint(f"write {' or '.join(signs)}", signs)

@@ -95,15 +95,15 @@ def _plain(context: Any) -> p.Pattern:
         if context.closureClause():
             clause = context.closureClause(0)
             word = clause.getChild(0).getText().upper()
-            inside = f"write it inside of the parentheses, right behind the list: B+ b[] {_text_of(clause)}"
+            inside = f"write it inside the parentheses, right after the list: B+ b[] {_text_of(clause)}"
             hint = inside if isinstance(once, p.Repeat) else "repeat it: B+ b[]"
-            fail("NEEL1007", f"{word} speaks of a list, but nothing repeats here", clause, hint)
+            fail("NEEL1007", f"{word} applies to a list, but nothing repeats here", clause, hint)
         if is_list:
             once_or_more = write(f"{name}", ", or repeat the type: +, * or {n,m}")
             fail("NEEL1007", f"`{name}[]` names a list, but nothing repeats here", variable, once_or_more)
         if name and not is_event:
             hint = "name the events inside it"
-            fail("NEEL1007", "only a repeated group has a name of its own", variable, hint)
+            fail("NEEL1007", "only a repeated group can have a name", variable, hint)
         return once if quantifier is None else p.Optional(once, span=span)
     if name and not is_list:
         fail("NEEL1007", f"`{name}` repeats, so it names a list", variable, write(f"{name}[]"))
@@ -137,7 +137,7 @@ def _refuse_text(item: Any) -> None:
     """`'New Device'+ d[]` reads like a sum, but is a type between the wrong quotes."""
     token = item.start
     if token.type == NeelParser.STRING and (item.stop is token or item.getText().endswith("]")):
-        hint = f"a name stands between backticks: `{token.text[1:-1]}`"
+        hint = f"a name needs backticks: `{token.text[1:-1]}`"
         fail("NEEL1001", f"found {token.text}, a string, where a name is expected", token, hint)
 
 
@@ -154,12 +154,15 @@ def _composite(atom: Any) -> p.Pattern:
             _refuse_text(item)
             qualifications.append(expression(item.expression()))
         elif qualifications:
-            fail("NEEL1001", "conditions stand after all parts of the pattern", item)
+            fail("NEEL1001", "conditions must come after all parts of the pattern", item)
         else:
             parts.append(pattern_item(item.patternItem()))
     if not parts:
         fail(
-            "NEEL1001", "this list holds conditions only", atom, "for example SEQ(A a, B b WHERE a.id = b.id)"
+            "NEEL1001",
+            "this list contains conditions only",
+            atom,
+            "for example SEQ(A a, B b WHERE a.id = b.id)",
         )
     if atom.qualification():
         qualifications.extend(conditions(atom.qualification().conditionList()))
@@ -194,7 +197,7 @@ def bounds(quantifier: Any) -> tuple[int, int | None]:
     numbers = [literals.whole_number(n) for n in quantifier.NUMBER()]
     if not quantifier.COMMA():
         if not numbers:
-            fail("NEEL1005", "these braces hold no number", quantifier, "for example {3}, {2,} or {2,5}")
+            fail("NEEL1005", "these braces contain no number", quantifier, "for example {3}, {2,} or {2,5}")
         return numbers[0], numbers[0]
     before_comma = quantifier.getChild(1).getText() != ","
     least = numbers[0] if before_comma else 0
@@ -350,7 +353,7 @@ def _returned(
             continue
         if item.alias is None:
             hint = f"{item.expression} AS name"
-            fail("NEEL3204", "what RETURN says of a symbol needs a name", item.span, hint)
+            fail("NEEL3204", "an item of RETURN about a symbol needs a name", item.span, hint)
         value = with_values(item.expression)
         assert isinstance(value, Expr)
         computed.append(replace(item, expression=value))
@@ -408,7 +411,7 @@ def _parts(item: Any, symbols: tuple[str, ...]) -> list[t.TemporalPart]:
             if len(choices) > 1:
                 fail(
                     "NEEL1006",
-                    "alternatives inside a temporal pattern are single relations",
+                    "alternatives inside a temporal pattern must be single relations",
                     item,
                     "move the alternatives outside: (...); (...)",
                 )
@@ -433,7 +436,7 @@ def _named_relation(context: Any) -> t.NamedRelation:
     left, right = (Identifier(one.getText(), span_of(one)) for one in context.temporalWord())
     name = context.name().getText().upper() + (" BY" if context.BY() else "")
     if name not in ALLEN:
-        fail("NEEL1006", f"`{name}` is no relation", context.name(), f"one of: {', '.join(ALLEN)}")
+        fail("NEEL1006", f"`{name}` is not a relation", context.name(), f"one of: {', '.join(ALLEN)}")
     if variable(left) == variable(right):
         fail("NEEL1006", f"`{context.start.text} {name}` itself: a relation is between two symbols", context)
     return t.NamedRelation(left, name, right, span=span_of(context))
@@ -581,11 +584,14 @@ def _sequential(context: Any) -> r.MatchSequential:
     shared = SharedClauses(clauses)
     using = [one for one in context.sequentialClause() if one.following()]
     further = [one for one in context.sequentialClause() if one.FROM()]
-    for several in (using, further):
+    skipping = [one.skipEvent() for one in context.sequentialClause() if one.skipEvent()]
+    kept = [list(one.getChildren()) for one in skipping] + _skip_behind(clause.rowPattern())
+    for several in (using, further, skipping):
         if len(several) > 1:
             given_twice(several[1])
+    if len(kept) > 1:
+        given_twice(skipping[0])
     symbols = tuple(d.name for d in shared.definitions)
-    _refuse_skip(clause.rowPattern())
     return r.MatchSequential(
         _pattern(clause.rowPattern(), symbols),
         shared.definitions,
@@ -594,18 +600,36 @@ def _sequential(context: Any) -> r.MatchSequential:
         shared.within,
         _following(using[0].following()) if using else None,
         tuple(_further_stream(one) for one in further[0].furtherStream()) if further else (),
+        _skip_of_events(kept[0]) if kept else None,
         span=span_of(context),
     )
 
 
-def _refuse_skip(pattern: Any) -> None:
-    """AFTER MATCH SKIP behind the pattern, whose words would be symbols."""
-    terms = pattern.rowSequence()[-1].rowTerm()
-    for one, following in pairwise(terms):
-        if (one.getText().upper(), following.getText().upper()) == ("AFTER", "MATCH"):
-            message = "MATCH_RECOGNIZE_SEQUENTIAL has no AFTER MATCH SKIP: every match is reported"
-            hint = "MATCH_RECOGNIZE has it, with its pattern in parentheses: PATTERN (a b)"
-            fail("NEEL3031", message, one, hint)
+def _skip_behind(pattern: Any) -> list[list[Any]]:
+    """The words of AFTER MATCH SKIP behind the pattern, if they are there. They could be symbols, so the
+    grammar reads them as such; they are taken out of the tree."""
+    sequence = pattern.rowSequence()[-1]
+    terms = sequence.rowTerm()
+    for place, (one, following) in enumerate(pairwise(terms)):
+        if place and (one.getText().upper(), following.getText().upper()) == ("AFTER", "MATCH"):
+            sequence.children = sequence.children[: sequence.children.index(one)]
+            return [terms[place + 3 :] or [following]]
+    return []
+
+
+_SKIPS = ("PAST LAST EVENT", "TO NEXT EVENT")
+
+
+def _skip_of_events(words: list[Any]) -> r.Skip:
+    """AFTER MATCH SKIP of JEPC's patterns: its words after the third. SQL's word ROW is understood."""
+    said = " ".join(word.getText().upper() for word in words)
+    span = span_of(words[0]) | span_of(words[-1])
+    kind = f"{said.removesuffix(' ROW')} EVENT" if said.endswith(" ROW") else said
+    if kind not in _SKIPS:
+        text = " ".join(word.getText() for word in words)
+        message = f"MATCH_RECOGNIZE_SEQUENTIAL cannot skip `{text}`"
+        fail("NEEL3031", message, words[0], "AFTER MATCH SKIP PAST LAST EVENT, or TO NEXT EVENT")
+    return r.Skip(kind, span=span)
 
 
 def _further_stream(context: Any) -> FromStream:
@@ -754,7 +778,7 @@ def _term(context: Any, symbols: tuple[str, ...] | None, without_mark: bool) -> 
     """One part, or several when symbols stand packed: the quantifier of `ab*` is the last one's. With
     `without_mark`, the `?` at the end belongs to what follows."""
     if symbols is None and _mark_before(context):
-        _only_sequential("a `?` before what it makes optional", _mark_before(context))
+        _only_sequential("a `?` before the optional part", _mark_before(context))
     parts = _primary(context.rowPrimary(), symbols)
     quantifier, mark = context.quantifier(), _mark_after(context)
     if quantifier is None or (without_mark and mark == quantifier.QUESTION()):
@@ -769,7 +793,7 @@ def _term(context: Any, symbols: tuple[str, ...] | None, without_mark: bool) -> 
 
 
 def _only_sequential(what: str, place: Any) -> NoReturn:
-    fail("NEEL1001", f"{what} belongs to MATCH_RECOGNIZE_SEQUENTIAL", place)
+    fail("NEEL1001", f"{what} is allowed only in MATCH_RECOGNIZE_SEQUENTIAL", place)
 
 
 def _primary(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowPattern]:
@@ -804,7 +828,7 @@ def _symbols_of(context: Any, symbols: tuple[str, ...] | None) -> list[r.RowVari
         and len(names) > LONGEST_OF_LETTERS
         and not {variable(one) for one in names} & set(map(variable, symbols))
     ):
-        message = f"`{name}` is no symbol: DEFINE has neither it nor one of its letters"
+        message = f"`{name}` is not a symbol: DEFINE contains neither it nor any of its letters"
         fail("NEEL3031", message, context, did_you_mean(name, symbols, "symbols"))
     return [r.RowVariable(n, span=span_of(context)) for n in names]
 
@@ -821,6 +845,8 @@ def _group(context: Any, symbols: tuple[str, ...] | None) -> r.RowPattern:
     parts = tuple(_pattern(one, symbols) for one in inner)
     for part, place in zip(parts, inner, strict=True):
         if not isinstance(part, r.RowVariable | r.RowNegation):
-            message = f"one event emits all that is between the commas, and `{place.getText()}` is no symbol"
+            message = (
+                f"one event emits everything between the commas, but `{place.getText()}` is not a symbol"
+            )
             fail("NEEL3031", message, place, "for example (a, b), or (a, !b)")
     return r.RowConjunction(parts, span=span)

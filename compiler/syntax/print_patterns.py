@@ -288,6 +288,9 @@ def _predicate(node: e.Expr) -> str:
             test = f"BETWEEN {show_expr(low, BIT_OR)} AND {show_expr(high, BIT_OR)}"
         case e.InList(operand, items, negated):
             test = f"IN ({', '.join(map(show_expr, items))})"
+        case e.InQuery(operand, query, negated, others=others) if others:
+            several = ", ".join(map(show_expr, (operand, *others)))
+            return f"({several}) {'NOT ' if negated else ''}IN ({query.text})"
         case e.InQuery(operand, query, negated):
             test = f"IN ({query.text})"
         case e.Like(operand, pattern, kind, escape, negated):
@@ -819,6 +822,7 @@ def matcher_doc(node: r.MatchRecognize | r.MatchSequential | temporal.MatchTempo
             keyword, pattern = "MATCH_RECOGNIZE_SEQUENTIAL", [f"PATTERN {text}", *using, *within]
             streams = [one for one in node.streams if isinstance(one, FromStream)]
             partition = [*_clauses("FROM", list(map(_further_stream, streams))), *partition]
+            measures += [show_skip(node.skip)] if node.skip else []
         case temporal.MatchTemporal(patterns):
             text = show_temporal_patterns(patterns)
             keyword, pattern = "MATCH_RECOGNIZE_TEMPORAL", [f"PATTERN {text}", *within]

@@ -67,6 +67,7 @@ from neelc.syntax.print_patterns import (
     show_duration,
     show_expr,
     show_output,
+    show_skip,
     show_sort_item,
     show_type,
     show_window,
@@ -397,6 +398,7 @@ def _clause(clause: Sequential) -> str:
     defined = ", ".join(f"{one.variable} AS {show_expr(one.condition)}" for one in clause.definitions)
     measures = ", ".join(map(_output, clause.measures))
     using = f" USING {clause.following}" if clause.following.eventually else ""
+    using += f" {show_skip(clause.skip)}" if clause.skip else ""
     defining = f" DEFINE {defined}" if defined else ""
     found = f"PATTERN {clause.pattern}{using}{defining} MEASURES {measures}"
     keys = ", ".join(map(written, clause.partition))

@@ -71,7 +71,7 @@ def _refuse_unread(clause: Any, what: str, hint: str | None = None) -> None:
 def statement(context: Any) -> s.Statement:
     span = span_of(context)
     if context.createStream():
-        return replace(_create_stream(context.createStream()), span=span)
+        return replace(new_stream(context.createStream()), span=span)
     if context.createType():
         name, *members = _names(context.createType())
         return s.CreateType(name, tuple(members), span=span)
@@ -159,7 +159,7 @@ def _name(found: dict[type[Any], Any], kind: Any) -> str | None:
     return identifier(found[kind].name()) if kind in found else None
 
 
-def _create_stream(context: Any) -> s.CreateStream:
+def new_stream(context: Any) -> s.CreateStream:
     found = _once((*context.timeClause(), *context.streamClause()))
     if context.RELATION():
         _refuse_times(found)
@@ -211,7 +211,7 @@ def _timestamp(found: dict[type[Any], Any]) -> s.Timestamp | None:
         given_twice(between)
     if not by and not between:
         if unit_of:
-            message, hint = "UNIT says how TIMESTAMP BY counts, and there is none", "add TIMESTAMP BY column"
+            message, hint = "UNIT requires TIMESTAMP BY", "add TIMESTAMP BY column"
             fail("NEEL1001", message, unit_of, hint)
         return None
     word = _unit(unit_of.name()) if unit_of else None
@@ -288,7 +288,7 @@ def _rolled_query(context: Any) -> s.RolledQuery:
     verb = "ROLL" if context.ROLL() else "DRILL"
     if bare(direction).upper() != _DIRECTIONS[verb]:
         words = f"{verb} {_DIRECTIONS[verb]}"
-        fail("NEEL1001", f"`{verb} {direction}` is no operation", context.name(0), f"write {words}")
+        fail("NEEL1001", f"`{verb} {direction}` is not an operation", context.name(0), f"write {words}")
     steps = tuple(_roll_step(one) for one in context.rollStep())
     return s.RolledQuery(name, steps, verb == "ROLL", span=span_of(context))
 
@@ -312,7 +312,7 @@ def _among(context: Any) -> tuple[str, ...]:
     """The types after AMONG, which only contiguity has."""
     types = type_list(context.typeList())
     if types and not _strategy(context).is_contiguous:
-        message = "AMONG says which events may not lie between: it belongs to STRICT CONTIGUITY"
+        message = "AMONG lists events that must not occur in between; it requires STRICT CONTIGUITY"
         fail("NEEL1001", message, context.AMONG(), "for example USING STRICT CONTIGUITY AMONG (A, B)")
     return types
 
@@ -403,7 +403,7 @@ def _confidence(context: Any) -> s.Confidence:
 def _returns(context: Any) -> s.Return:
     items = tuple(output(i) for i in context.returnItem())
     if not items and not context.COLLAPSED():
-        fail("NEEL1001", "RETURN lists nothing", context, "for example RETURN a.id, b.ts AS until")
+        fail("NEEL1001", "RETURN is empty", context, "for example RETURN a.id, b.ts AS until")
     collapsed = context.COLLAPSED()
     return s.Return(
         items,

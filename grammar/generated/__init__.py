@@ -1,3 +1,3 @@
 """The parser made from Neel.g4 by grammar/regenerate.py."""
 
-GRAMMAR_SHA256 = "fe67f8e1d267634cbfa2a148481aa7def31cc9779564c2dc1a81525190841abb"
+GRAMMAR_SHA256 = "2393f95b0497b11bf8d49ed7928d9cd88bedf2ba043868e6386fafb3d55eb9fd"

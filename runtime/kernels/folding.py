@@ -48,7 +48,7 @@ class Accumulator:
 
 def begun(fold: Fold, rows: int, events: KernelEvents) -> Parts:
     """Of empty lists."""
-    if fold.registered:
+    if fold.is_called:
         return (calling.nothing(rows),)
     kind = np.dtype(np.int64) if fold.column is None else events.columns[fold.column].values.dtype
     return _accumulator(fold, kind).begin(rows, kind)
@@ -56,7 +56,7 @@ def begun(fold: Fold, rows: int, events: KernelEvents) -> Parts:
 
 def added(fold: Fold, parts: Parts, numbers: Numbers, events: KernelEvents) -> Parts:
     """With one more event in each list; in none where its number is -1, unless it is a user's function."""
-    if fold.registered:
+    if fold.is_called:
         return (calling.grown(parts[0], numbers),)
     known = numbers >= 0
     if fold.column is None:
@@ -70,13 +70,13 @@ def added(fold: Fold, parts: Parts, numbers: Numbers, events: KernelEvents) -> P
 
 def ended(fold: Fold, parts: Parts, events: KernelEvents) -> NullableArray:
     """The value of the fold."""
-    if fold.registered:
+    if fold.is_called:
         return calling.results(events.calls[fold.name], parts[0])
     if fold.column is None:
         return NullableArray(parts[0])
     with np.errstate(all="ignore"):
         result = _accumulator(fold, events.columns[fold.column].values.dtype).end(parts)
-        return result if fold.type is None else arithmetic.cast(result, fold.type)
+        return arithmetic.cast(result, fold.type) if isinstance(fold.type, str) else result
 
 
 def folded(fold: Fold, lists: EventLists, events: KernelEvents) -> NullableArray:
@@ -90,7 +90,7 @@ def folded(fold: Fold, lists: EventLists, events: KernelEvents) -> NullableArray
     >>> total.values.tolist(), total.valid.tolist()
     ([7.0, 0.0], [True, False])
     """
-    if fold.registered:
+    if fold.is_called:
         return calling.results(events.calls[fold.name], calling.members(lists))
     if fold.column is None:
         return NullableArray(np.maximum(lists.length, 0))

@@ -334,9 +334,9 @@ class KeepingState:
     since: int = FIRST_TIME
 
 
-def no_matches_kept(events: KernelEvents) -> KeepingState:
-    """Before the first match."""
-    keys = int(events.segment.max(initial=-1)) + 1
+def no_matches_kept(key: Numbers) -> KeepingState:
+    """Before the first match, if events are of these keys."""
+    keys = int(key.max(initial=-1)) + 1
     return KeepingState(np.full(keys, FIRST_TIME), np.full(keys, FIRST_TIME), np.zeros(keys, np.int64))
 
 
@@ -350,7 +350,8 @@ def kept(
     """All matches that are kept, in one piece. A `state` is changed to what is known after them."""
     places = {name: place for place, name in enumerate(spec.order)}
     outputs = sorted(program.outputs, key=lambda one: places.get(str(one.variable), len(places)))
-    keeper = MatchKeeper(spec, events, leaves_of(outputs, spec), state or no_matches_kept(events))
+    key = keys_of_matches(spec, events)
+    keeper = MatchKeeper(spec, events, leaves_of(outputs, spec), state or no_matches_kept(key), key)
     first, *others = keeper.clauses
     left: list[Piece] = []
     rows, done = 0, 0
@@ -365,6 +366,17 @@ def kept(
         for clause in others:
             piece = clause.chosen(clause.reduced(piece))
         yield piece
+
+
+def keys_of_matches(spec: MatchSelection, events: KernelEvents) -> Numbers:
+    """For each event, a number for the key of the matches that it is of."""
+    columns = [events.segment]
+    for column in (events.columns[name] for name in spec.by):
+        code = np.unique(column.values, return_inverse=True)[1]
+        columns.append(code if column.valid is None else np.where(column.valid, code, -1))
+    if len(columns) == 1 or not len(events.segment):
+        return events.segment
+    return distinct(columns)[1]
 
 
 @dataclass(frozen=True)
@@ -384,6 +396,8 @@ class MatchKeeper:
     events: KernelEvents
     leaves: tuple[Leaf, ...]
     state: KeepingState
+    key: Numbers
+    """For each event, the key of the matches that it is of."""
 
     @property
     def clauses(self) -> tuple[KeepingClause, ...]:
@@ -398,9 +412,13 @@ class MatchKeeper:
     @cached_property
     def instant(self) -> Numbers:
         """A number for the key and the start of each event."""
-        segment, start = self.events.segment, self.events.first_moment
-        changes = (np.diff(segment) != 0) | (np.diff(start) != 0)
-        return np.concatenate([[0], np.cumsum(changes)]) if len(start) else np.zeros(0, np.int64)
+        start = self.events.first_moment
+        # Without more columns, events come by key, and of each key in the order of time.
+        order = np.lexsort((start, self.key)) if self.spec.by else np.arange(len(start))
+        changes = (np.diff(self.key[order]) != 0) | (np.diff(start[order]) != 0)
+        found = np.zeros(len(start), np.int64)
+        found[order[1:]] = np.cumsum(changes)
+        return found
 
     @cached_property
     def moments(self) -> StartMoments | None:
@@ -411,7 +429,7 @@ class MatchKeeper:
         first = _first_event(piece)
         names = [name for name in piece if str(base_of_output(name)) in self.spec.one_per]
         columns = [_codes_of(piece[name]) for name in names]
-        _, group = distinct([self.events.segment[first], *columns])
+        _, group = distinct([self.key[first], *columns])
         return taken_matches(piece, self._preferred(group, piece, self.instant[first]))
 
     def _new(self, piece: Piece) -> Piece:
@@ -426,7 +444,7 @@ class MatchKeeper:
         """Only a match that ends after all that start before it can be kept: most are none."""
         first, end = _first_event(piece), self._end(piece)
         instant = self.instant[first]
-        new = np.flatnonzero(ends_after_earlier(self.events.segment[first], instant, end))
+        new = np.flatnonzero(ends_after_earlier(self.key[first], instant, end))
         new = new[np.lexsort((end[new], instant[new]))]
         piece = taken_matches(piece, new)
         other = (np.diff(instant[new]) != 0) | (np.diff(end[new]) != 0)
@@ -443,9 +461,9 @@ class MatchKeeper:
 
     def _skipping(self, piece: Piece) -> Piece:
         first = _first_event(piece)
-        order = np.argsort(first, kind="stable")
+        order = np.argsort(self.instant[first], kind="stable")
         piece, first = taken_matches(piece, order), first[order]
-        key = self.events.segment[first]
+        key = self.key[first]
         if self.moments is not None:
             return taken_matches(piece, self._following_moments(self.moments, piece, first))
         start = self.events.start[first]
@@ -469,7 +487,7 @@ class MatchKeeper:
             free = free.greatest(moments.places(to, to - 1))
         line = MomentLine((value, free, MomentPlaces(state.starts, state.ranks)))
         least = line.numbers(MomentPlaces(state.starts, state.ranks))
-        rows = following(self.events.segment[first], line.numbers(value), line.numbers(free), least)
+        rows = following(self.key[first], line.numbers(value), line.numbers(free), least)
         left = line.places(least)
         state.starts[:], state.ranks[:] = left.time, left.rank
         return rows
@@ -488,7 +506,7 @@ class MatchKeeper:
         assert self.spec.suppress is not None
         first, end = _first_event(piece), self._end(piece)
         order = np.lexsort((end, self.instant[first]))
-        key, end = self.events.segment[first[order]], end[order]
+        key, end = self.key[first[order]], end[order]
         free = later(end, self.spec.suppress)
         return taken_matches(piece, order[following(key, end, free, self.state.ends)])
 

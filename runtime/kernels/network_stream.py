@@ -14,10 +14,9 @@ What a query keeps is kept under its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +26,9 @@ from neelc.runtime.columns import earlier
 from neelc.runtime.failures import NULL_TIME, FailureDetails, KernelFailure
 from neelc.runtime.kernels.confidence.stream import ImpreciseStream
 from neelc.runtime.kernels.grouped_stream import GroupedStream
+from neelc.runtime.kernels.list_aggregates import arrow_type_of, fitting, function_of
 from neelc.runtime.kernels.pattern_kernel import functions_called
 from neelc.runtime.kernels.pattern_stream import PatternStream
-from neelc.runtime.kernels.rows.backtracking import FOLDS, LISTS, PathAggregate
 from neelc.runtime.kernels.rows.stream import RowStream
 from neelc.runtime.kernels.snapshots.program import SnapshotNetwork
 from neelc.runtime.kernels.snapshots.stream import SnapshotStream
@@ -51,12 +50,10 @@ from neelc.runtime.program import (
     columns_of_value,
 )
 from neelc.runtime.streaming import StreamKernel, StreamMemory, StreamStep, WatermarkMove
-from neelc.runtime.user_calls import TYPES, python_values
+from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import Function
 from neelc.runtime.values.operations import compiled
-from neelc.runtime.values.order import comparable
 from neelc.runtime.values.times import in_zone
-from neelc.runtime.values.types import ArrayOf, DecimalOf, MapOf, StructOf, ValueType, fit
 from neelc.runtime.worker import MOST_MATCHES
 
 
@@ -208,27 +205,6 @@ def _cast(array: pa.Array, type: pa.DataType) -> pa.Array:
     return array if array.type == type else array.cast(type)
 
 
-def arrow_type_of(type: ValueType) -> pa.DataType:
-    """The type of a column that holds values of a type.
-
-    >>> arrow_type_of(StructOf((("x", DecimalOf(5, 2)), ("y", ArrayOf("int")))))
-    StructType(struct<x: decimal128(5, 2), y: list<item: int32>>)
-    """
-    match type:
-        case DecimalOf(precision, scale):
-            return pa.decimal128(precision, scale)
-        case ArrayOf(element):
-            return pa.list_(arrow_type_of(element))
-        case MapOf(key, value):
-            return pa.map_(arrow_type_of(key), arrow_type_of(value))
-        case StructOf(fields):
-            return pa.struct([pa.field(name, arrow_type_of(inner)) for name, inner in fields])
-        case "interval day to second":
-            return pa.duration("us")
-    assert isinstance(type, str), "all other types are names"
-    return TYPES[type.upper()]
-
-
 # Projections: what is computed of each row, row by row but for columns that are taken as they are.
 
 
@@ -262,7 +238,7 @@ class _ProjectedRows:
         self.columns: dict[ColumnValue, list[object]] = {}
 
     def add(self, column: ListColumn) -> None:
-        elements, compute = self.values(column.elements), _aggregate_of(column)
+        elements, compute = self.values(column.elements), function_of(column)
         inputs = _inputs(column.argument)
         names = [ELEMENT, PLACE, *(one for one in inputs if one not in (ELEMENT, PLACE))]
         argument = compiled(column.argument, names.index)
@@ -293,7 +269,7 @@ class _ProjectedRows:
         type, value = arrow_type_of(column.type), column.value
         if isinstance(value, ColumnValue) and value not in self.columns:
             return _cast(self._array(value), type)
-        return pa.array(_fitting(self.values(value), column.type), type)
+        return pa.array(fitting(self.values(value), column.type), type)
 
     def values(self, value: Value) -> list[object]:
         """An expression's value for each row."""
@@ -317,35 +293,3 @@ class _ProjectedRows:
 def _inputs(value: Value) -> list[ColumnValue]:
     """The columns that an expression names, each once."""
     return list(dict.fromkeys(columns_of_value(value)))
-
-
-def _aggregate_of(column: ListColumn) -> Callable[[list[object]], object]:
-    if column.function is None:
-        return lambda values: values
-    if column.function in FOLDS:
-        return partial(_folded, column)
-    return partial(_listed, column)
-
-
-def _folded(column: ListColumn, values: list[object]) -> object:
-    total = PathAggregate(FOLDS[column.function or ""], column.type, column.distinct)
-    for value in values:
-        total.push(value)
-    return total.value()
-
-
-def _listed(column: ListColumn, values: list[object]) -> object:
-    known = [value for value in values if value is not None]
-    if column.distinct or column.function == "collect_set":
-        known = list({comparable(value): value for value in known}.values())
-    return LISTS[column.function or ""](known)
-
-
-def _fitting(values: list[object], type: ValueType) -> list[object]:
-    """Values as Arrow takes them."""
-    match type:
-        case DecimalOf():
-            return [fit(value, type) for value in values]
-        case MapOf():
-            return [list(value.items()) if isinstance(value, dict) else value for value in values]
-    return values

@@ -31,10 +31,11 @@ from neelc.runtime.kernels.measuring import MEASURED, StepMeasures
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.moments import EventMoments, moments_of, order_codes
 from neelc.runtime.order import SectionProgress, floors, in_order, sections
-from neelc.runtime.program import PatternProgram, declared_calls, registered_folds
+from neelc.runtime.program import PatternProgram, called_folds, declared_calls, registered_folds
 from neelc.runtime.user_calls import UserCall as Call
 from neelc.runtime.user_calls import python_values
 from neelc.runtime.user_functions import AggregateFailure, Function, needed
+from neelc.runtime.values.path_folds import aggregate_of
 from neelc.runtime.values.statistics import OF_LISTS
 from neelc.runtime.worker import (
     MOST_MATCHES,
@@ -151,7 +152,7 @@ def _begin(
 
 def _keeping(program: PatternProgram, rows: SearchRows | None, facts: KeepingProgress) -> KeepingState | None:
     """What is known of the matches that were kept before. With several keys, each is searched once."""
-    if program.kept is None or rows is None:
+    if program.kept is None or program.kept.by or rows is None:
         return None
     keys = len(rows.heads)
     return KeepingState(np.full(keys, facts.starts), np.full(keys, facts.ends), np.full(keys, facts.rank))
@@ -234,7 +235,9 @@ def _is_windowed(program: PatternProgram) -> bool:
     """Whether some matches of a key are complete before all of its rows are there. Which of them are kept is
     known at the end; without a key, and if only the last one kept matters, earlier."""
     is_windowed = program.reach is not None and not program.counted
-    return is_windowed and (program.kept is None or (not program.keys and not program.kept.one_per))
+    return is_windowed and (
+        program.kept is None or (not program.keys and not program.kept.one_per and not program.kept.by)
+    )
 
 
 def _reach(program: PatternProgram) -> int:
@@ -372,8 +375,14 @@ def calls_of(
     """The functions of lists that conditions call; `values` are those that events have for them."""
     called = {**functions, **OF_LISTS}
     return {
-        fold.name: Call(fold, called[fold.function], partial(values, fold.column or ""))
-        for fold in registered_folds(program.steps)
+        fold.name: Call(
+            fold,
+            partial(aggregate_of, fold.function, fold.type, fold.distinct)
+            if fold.of_values
+            else called[fold.function],
+            partial(values, fold.column or ""),
+        )
+        for fold in called_folds(program.steps)
     }
 
 

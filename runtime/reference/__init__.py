@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neelc.ir.algebra import Algebra
+from neelc.ir.algebra import Algebra, Operator
 from neelc.ir.bound_rows import HostQuery
 from neelc.ir.program import CompleteColumn, Match, NamedQuery, Program
 from neelc.runtime.reference.algebra import AgentFailure, events
-from neelc.runtime.reference.events import SeveralValues, ranked
+from neelc.runtime.reference.events import SeveralValues, ValidPayload, ranked
 from neelc.runtime.reference.model import Binding, LimitReached, ReferenceEvent
 from neelc.runtime.reference.question import end_of_data, with_completeness
 from neelc.runtime.reference.recognize import CannotSkip
@@ -44,6 +44,7 @@ __all__ = [
     "Tables",
     "events_read",
     "matches",
+    "payloads_read",
     "rows_read_by",
     "run",
 ]
@@ -70,6 +71,15 @@ def events_read(program: Program, place: int, tables: Tables) -> list[ReferenceE
     streams = (stream for stream in query.streams if not stream.is_relation)
     found = (event for stream in streams for event in events_of(stream, tables, answers, query.clock))
     return list(ranked(found) if isinstance(query, Match) else found)
+
+
+def payloads_read(program: Program, place: int, tables: Tables, operator: Operator) -> list[ValidPayload]:
+    """The events that an operator of a SELECT, the query at a place of the script, stands for."""
+    answers = _answers_before(program, place, tables)
+    query = program.queries[place].query
+    assert not isinstance(query, HostQuery), "it has no clock"
+    clock = query.clock
+    return events(operator, lambda source: valid_of(source, tables, answers, clock), clock)
 
 
 def _answers_before(program: Program, place: int, tables: Tables) -> dict[str, Answer]:

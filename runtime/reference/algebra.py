@@ -92,7 +92,7 @@ def agent_rows(agent: a.Agent, inputs: Sequence[Sequence[ValidPayload]], clock: 
     """What the agent makes of the rows of its inputs, each with the payload's columns, `ts` and `te`. `clock`
     is that of the whole SELECT."""
     if agent.rows is None:
-        message = f"the agent {agent.name} is a function of DataFrames: it can run on Spark only"
+        message = f"the agent {agent.name} is a function on DataFrames, so it runs on Spark only"
         raise AgentFailure(agent.name, message)
     rows = [[_row(event, agent, clock) for event in sorted(input, key=steady)] for input in inputs]
     try:

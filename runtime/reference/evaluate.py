@@ -33,13 +33,13 @@ from neelc.runtime.values.functions import (
     ABOUT_NULL,
     FUNCTIONS,
     OF_TYPE,
+    OF_TYPES,
     STRUCTS,
     extract,
     field_of,
     is_like,
     item_of,
 )
-from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.order import order
 from neelc.runtime.values.scalars import FAILURES, binary, negative
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
@@ -154,9 +154,9 @@ def evaluate(expression: e.Expr, context: EvaluationContext) -> object:
             return context.parameters[name]
         case e.Call(name, arguments) if name in e.LAMBDAS:
             return _of_lambda(name, arguments, context)
-        case e.Call(name, arguments, type=type) if name in HASHES:
+        case e.Call(name, arguments, type=type) if name in OF_TYPES:
             types = [value_type(type_of(argument)) for argument in arguments]
-            return HASHES[name](*(evaluate(argument, context) for argument in arguments), *types)
+            return OF_TYPES[name](*(evaluate(argument, context) for argument in arguments), *types)
         case e.Call(name, arguments, type=type):
             return call(name, [evaluate(argument, context) for argument in arguments], type or VOID)
         case e.Aggregate():

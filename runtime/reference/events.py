@@ -8,7 +8,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 from neelc.ir.names import bare, is_quoted
-from neelc.ir.program import Clock, ConceptColumn, EventType, LevelColumn, Member, MemberColumn, Stream
+from neelc.ir.program import (
+    Clock,
+    ConceptColumn,
+    EventType,
+    LevelColumn,
+    Member,
+    MemberColumn,
+    MembersColumn,
+    Stream,
+)
 from neelc.ir.types import LENGTHS
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import EvaluationContext, ReferenceEvent, nanoseconds
@@ -175,6 +184,11 @@ def with_derived(
         for one in stream.derived
         if isinstance(one, MemberColumn)
     }
+    rows = {
+        one.name: [[row[name] for name in one.of] for row in tables[one.relation.name]]
+        for one in stream.derived
+        if isinstance(one, MembersColumn)
+    }
     for event in events:
         more = dict(event.attributes)
         for one in stream.derived:
@@ -185,6 +199,9 @@ def with_derived(
                 more[one.name] = None if key is None else looked_up[one.name].get(key)
             elif isinstance(one, MemberColumn):
                 more[one.name] = is_among(event.attributes.get(one.attribute), listed[one.name])
+            elif isinstance(one, MembersColumn):
+                values = [event.attributes.get(name) for name in one.attributes]
+                more[one.name] = are_among(values, rows[one.name])
         yield replace(event, attributes=more)
 
 
@@ -199,6 +216,22 @@ def is_among(value: object, values: Sequence[object]) -> bool | None:
     if value is not None and value in values:
         return True
     return None if values and (value is None or None in values) else False
+
+
+def are_among(values: Sequence[object], rows: Sequence[Sequence[object]]) -> bool | None:
+    """The same of several values together.
+
+    >>> are_among([1, 2], [[1, 2]]), are_among([1, 2], [[1, None], [2, 2]]), are_among([None, 2], [[1, 3]])
+    (True, None, False)
+    """
+    found: bool | None = False
+    for row in rows:
+        pairs = list(zip(values, row, strict=True))
+        if all(one is not None and one == other for one, other in pairs):
+            return True
+        if all(one is None or other is None or one == other for one, other in pairs):
+            found = None
+    return found
 
 
 def concept(event: ReferenceEvent, column: ConceptColumn) -> object:

@@ -423,7 +423,7 @@ def next_start(skip: RowSkip, start: int, parsing: Parsing) -> int:
         raise CannotSkip(skip, "no row of the match is mapped to it")
     row = rows[0 if skip.kind == "TO FIRST" else -1]
     if row == start:
-        raise CannotSkip(skip, "that is where the match begins, and would begin again")
+        raise CannotSkip(skip, "the match begins there, and would begin there again")
     return row
 
 

@@ -59,7 +59,7 @@ class MultipleRows(Exception):
     query: int | None = None
 
     def __init__(self, query: e.NestedQuery, rows: int) -> None:
-        super().__init__(f"a subquery that is a value must have one row at most, and this one has {rows:,}")
+        super().__init__(f"a scalar subquery must have at most one row, but this one has {rows:,}")
         self.subquery = query
 
 

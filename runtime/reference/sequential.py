@@ -31,7 +31,7 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.reference.model import LimitReached
 from neelc.runtime.reference.question import length, size
 from neelc.runtime.reference.recognize import MappedRow, Row, RowContext, value_at
-from neelc.runtime.values.order import comparable
+from neelc.runtime.values.order import comparable, place_of
 
 # What is left of a pattern once the first of what it reads has been read (partial derivatives).
 
@@ -129,6 +129,7 @@ def _parts(pattern: RowPattern) -> tuple[RowPattern, ...]:
 
 
 MAX_SEQUENCES = 1_000_000
+PAST_LAST = "PAST LAST EVENT"
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,34 @@ class SequentialMatch:
 def sequential(query: Sequential, rows: Sequence[Row], times: Sequence[int | None]) -> list[SequentialMatch]:
     """All matches in events with these times, in nanoseconds; what has no time is no event."""
     followed = [0]
-    return [
-        match
-        for instants in _partitions(query, rows, times)
-        for match in _Matcher(query, rows, times, instants, followed).matches()
-    ]
+    found: list[SequentialMatch] = []
+    for instants in _partitions(query, rows, times):
+        every = list(_Matcher(query, rows, times, instants, followed).matches())
+        found += skipping(query, rows, every) if query.skip else every
+    return found
+
+
+def skipping(
+    query: Sequential, rows: Sequence[Row], every: Sequence[SequentialMatch]
+) -> list[SequentialMatch]:
+    """AFTER MATCH SKIP, as of PATTERN: in the order of start and end, "TO NEXT EVENT: of those with the same
+    start, the first", and "PAST LAST EVENT: a match is kept if it starts after the end of the last one kept".
+    Of matches with the same start and end, the first by the values that their measures read."""
+    assert query.skip is not None
+    read = [node for one in query.measures for node in walk(one.expression) if isinstance(node, AtRow)]
+
+    def place(match: SequentialMatch) -> tuple[object, ...]:
+        mapped = _mapped(match.events)
+        seen = RowContext([rows[one.row] for one in match.events], mapped, mapped, None)
+        values = tuple(place_of(value_at(node, seen)) for node in read)
+        return match.events[0].instant, match.events[-1].instant, values
+
+    kept: list[SequentialMatch] = []
+    for match in sorted(every, key=place):
+        last = kept[-1].events if kept else None
+        if last is None or match.events[0].instant > last[-1 if query.skip.kind == PAST_LAST else 0].instant:
+            kept.append(match)
+    return kept
 
 
 Instants = Sequence[Sequence[int]]

@@ -60,7 +60,7 @@ def temporal(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) 
     tried = [0]
     return [
         match
-        for numbers in _partitions(query, rows, times)
+        for numbers in partitions_in_time(query, rows, times)
         for match in PartitionMatcher(query, rows, times, numbers, tried).matches()
     ]
 
@@ -78,7 +78,7 @@ def sure(query: Temporal, rows: Sequence[Row], times: Sequence[int | None], now:
     tried = [0]
     return [
         match
-        for numbers in _partitions(query, rows, known)
+        for numbers in partitions_in_time(query, rows, known)
         for match in PartitionMatcher(query, rows, known, numbers, tried).sure_matches(now)
     ]
 
@@ -106,7 +106,7 @@ def matches_of(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]
     return sure(query, rows, times, NEVER) if _goes_on.get() else temporal(query, rows, times)
 
 
-def _partitions(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) -> list[list[int]]:
+def partitions_in_time(query: Temporal, rows: Sequence[Row], times: Sequence[int | None]) -> list[list[int]]:
     """The numbers of the rows of each partition."""
     groups: dict[object, list[int]] = {}
     for number, (row, time) in enumerate(zip(rows, times, strict=True)):

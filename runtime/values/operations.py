@@ -16,9 +16,11 @@ from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     Apply,
     ApplyDeclared,
+    ApplyLambda,
     ColumnValue,
     Constant,
     EventName,
+    LambdaArgument,
     OneByOne,
     PatternProgram,
     Total,
@@ -26,6 +28,7 @@ from neelc.runtime.program import (
     columns_of_value,
     conditions,
     names_of_value,
+    totals_of_value,
 )
 from neelc.runtime.values import arithmetic
 from neelc.runtime.values.functions import (
@@ -263,19 +266,43 @@ def evaluate(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArra
 
 
 def _one_by_one(value: Value, lookup: Lookup, events: KernelEvents) -> NullableArray:
-    """A truth value of each combination of events, computed once for each that is there."""
-    columns = tuple(dict.fromkeys(columns_of_value(value)))
-    found = {variable: _numbers(variable, lookup) for variable in names_of_value(value)}
-    rows = max((len(numbers) for numbers in found.values() if numbers is not None), default=1)
+    """A truth value of each combination of events, computed once for each that is there; of each row, if
+    lists have a part in it."""
+    columns, totals = dict.fromkeys(columns_of_value(value)), dict.fromkeys(totals_of_value(value))
+    found = {column.variable: _numbers(column.variable, lookup) for column in columns}
+    known = {total: lookup(total.name) for total in totals}
+    rows = max(
+        (len(one) for one in (*found.values(), *map(_array, known.values())) if one is not None), default=1
+    )
     nothing = np.full(rows, -1)
     bound = {name: nothing if numbers is None else numbers for name, numbers in found.items()}
-    first, like = distinct(list(bound.values())) if bound else (np.zeros(1, np.int64), np.zeros(1, np.int64))
+    if totals or not bound:
+        first = like = np.arange(rows)
+    else:
+        first, like = distinct(list(bound.values()))
     given: dict[Value, Sequence[object]] = {
         column: _python_values(column, bound[column.variable][first], events) for column in columns
     }
+    given |= {total: _python_totals(total, one, rows, events) for total, one in known.items()}
     results = _single_values(value, given, events, len(first))
     truths = np.array([result is True for result in results], bool)
     return NullableArray(truths[like], np.array([result is not None for result in results], bool)[like])
+
+
+def _array(total: Numbers | NullableArray | None) -> Numbers | None:
+    return total.values if isinstance(total, NullableArray) else None
+
+
+def _python_totals(
+    total: Total, found: Numbers | NullableArray | None, rows: int, events: KernelEvents
+) -> Sequence[object]:
+    """The values of a fold in each row; of no elements, where there is no list."""
+    if isinstance(found, NullableArray):
+        values: list[object] = found.values.tolist()
+        if found.valid is None:
+            return values
+        return [value if known else None for value, known in zip(values, found.valid.tolist(), strict=True)]
+    return [events.calls[total.name].of(()) if total.name in events.calls else None] * rows
 
 
 def _single_values(
@@ -370,8 +397,14 @@ def compiled(value: Value, place: Callable[[Any], int]) -> SingleValue:
     match value:
         case Constant(constant):
             return lambda values: constant
-        case ColumnValue() | ApplyDeclared():
+        case ColumnValue() | ApplyDeclared() | Total():
             return itemgetter(place(value))
+        case LambdaArgument():
+            return itemgetter(place(value))
+        case Apply(name, (array, *others), type) if any(isinstance(one, ApplyLambda) for one in others):
+            return _of_lambdas(
+                name, [_compiled_lambda(one, place) for one in (array, *others)], _fitting(type)
+            )
         case Apply(name, operands, type):
             operation = OPERATIONS[name]
             compute = partial(operation.single, type=type) if operation.typed else operation.single
@@ -385,6 +418,66 @@ def compiled(value: Value, place: Callable[[Any], int]) -> SingleValue:
             return (_of_one if len(parts) == 1 else _of_two)(compute, parts, fits)
     raise TypeError(value)
 
+
+def _compiled_lambda(value: Value, place: Callable[[Any], int]) -> tuple[SingleValue, int]:
+    """An operand of a function of arrays, and how many parameters it has. The values of a lambda's parameters
+    come behind all others."""
+    if not isinstance(value, ApplyLambda):
+        return compiled(value, place), 0
+    own, (body,) = value.parameters, value.operands
+
+    def place_inside(one: Any) -> int:
+        if isinstance(one, LambdaArgument) and one.name in own:
+            return own.index(one.name) - len(own)
+        found = place(one)
+        return found - len(own) if found < 0 else found
+
+    return compiled(body, place_inside), len(own)
+
+
+def _of_lambdas(name: str, operands: Sequence[tuple[SingleValue, int]], fits: Fitting) -> SingleValue:
+    """A function of an array and of lambdas, which see its elements one by one."""
+    (array, _), *others = operands
+
+    def all_elements(values: Sequence[Any]) -> Any:
+        elements = array(values)
+        if elements is None:
+            return None
+        if name in ("aggregate", "reduce"):
+            return _reduced(elements, others, tuple(values))
+        ((body, parameters),) = others
+        given = ((one, place)[:parameters] for place, one in enumerate(elements))
+        return LAMBDAS[name](elements, [body((*values, *one)) for one in given])
+
+    def fitted(values: Sequence[Any]) -> Any:
+        try:
+            found = all_elements(values)
+            return found if found is None or fits is None else fits(found)
+        except FAILURES:
+            return None
+
+    return fitted
+
+
+def _reduced(
+    elements: Sequence[Any], others: Sequence[tuple[SingleValue, int]], values: tuple[Any, ...]
+) -> Any:
+    (first, _), (merge, _), *finish = others
+    held = first(values)
+    for one in elements:
+        held = merge((*values, held, one))
+    return finish[0][0]((*values, held)) if finish else held
+
+
+LAMBDAS: Mapping[str, Callable[[Sequence[Any], list[Any]], Any]] = {
+    "exists": lambda elements, found: _disjunction(*found),
+    "filter": lambda elements, found: [
+        one for one, kept in zip(elements, found, strict=True) if kept is True
+    ],
+    "forall": lambda elements, found: _conjunction(*found),
+    "transform": lambda elements, found: found,
+}
+"""Functions of an array and of what a lambda gives for each of its elements."""
 
 Fitting = Callable[[Any], Any] | None
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key, reduce
+from itertools import accumulate, groupby
 from operator import and_, or_, xor
 from typing import Any, NamedTuple
 
@@ -84,8 +86,13 @@ def median(values: Sequence[float]) -> float | None:
     if not values:
         return None
     ordered = sorted(values, key=cmp_to_key(order))
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else 0.5 * ordered[middle - 1] + 0.5 * ordered[middle]
+    return _between(ordered, 0.5 * (len(ordered) - 1))
+
+
+def _between(ordered: Sequence[float], place: float) -> float:
+    """What is at a place, or the share of the way from one value to the next."""
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low if order(low, high) == 0 else low + (place - math.floor(place)) * (high - low)
 
 
 def percentile(pairs: Sequence[Any]) -> float:
@@ -95,11 +102,60 @@ def percentile(pairs: Sequence[Any]) -> float:
     1.5
     """
     ordered = sorted((pair[FIRST] for pair in pairs), key=cmp_to_key(order))
-    place = (len(ordered) - 1) * pairs[0][SECOND]
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    if order(low, high) == 0:
-        return float(low)
-    return float((math.ceil(place) - place) * low + (place - math.floor(place)) * high)
+    return float(_between(ordered, (len(ordered) - 1) * pairs[0][SECOND]))
+
+
+def percentiles(
+    values: Sequence[Any], shares: Sequence[float], several: bool, discrete: bool, descends: bool
+) -> float | list[float] | None:
+    """Of values, or of pairs of a value and how often it counts, those that have these shares of all below
+    or, if the order descends, above: a value that is there, if they are `discrete`, else between two of them.
+
+    >>> percentiles([3.0, 1.0, 2.0], [0.0, 0.75], True, False, False)
+    [1.0, 2.5]
+    >>> percentiles([3.0, 1.0, 2.0], [0.3], False, True, True)
+    3.0
+    >>> percentiles([{"value": 1.0, "by": 3.0}, {"value": 5.0, "by": 1.0}], [0.5], False, False, False)
+    1.0
+    """
+    counted = [(one[FIRST], int(one[SECOND])) if isinstance(one, dict) else (one, 1) for one in values]
+    ordered = sorted((one for one in counted if one[1] > 0), key=lambda one: cmp_to_key(order)(one[0]))
+    if descends:
+        ordered.reverse()
+    ends = list(accumulate(count for _, count in ordered))
+    if not ends or not shares:
+        return None
+
+    def at(place: int) -> float:
+        return float(ordered[bisect_right(ends, place)][0])
+
+    def found(share: float) -> float:
+        if discrete:
+            return at(max(math.ceil(share * ends[-1]), 1) - 1)
+        place = (ends[-1] - 1) * share
+        low, high = at(math.floor(place)), at(math.ceil(place))
+        if order(low, high) == 0:
+            return low
+        return low + (place - math.floor(place)) * (high - low)
+
+    return [found(share) for share in shares] if several else found(shares[0])
+
+
+def mode(values: Sequence[Any], is_ordered: bool, descends: bool) -> object:
+    """The most frequent value, and of several the least, or the greatest. Only where values have an order,
+    -0.0 and 0.0 are one value.
+
+    >>> mode([3, 1, 3, 1, 2], True, False), mode([3, 1, 3, 1, 2], True, True), mode([], True, False)
+    (1, 3, None)
+    >>> mode([-0.0, 0.0, 5.0, 5.0], True, False), mode([-0.0, 0.0, 5.0, 5.0], False, False)
+    (0.0, 5.0)
+    """
+    ordered = sorted(values, key=cmp_to_key(order), reverse=descends)
+    runs = [list(run) for _, run in groupby(ordered, cmp_to_key(order))]
+    if not is_ordered:
+        runs = [list(one) for run in runs for _, one in groupby(sorted(run, key=repr), repr)]
+    found = max(runs, key=len)[0] if runs else None
+    return 0.0 if is_ordered and found == 0 and isinstance(found, float) else found
 
 
 def _bits(combine: Callable[[int, int], int]) -> Callable[[Sequence[int]], int | None]:

@@ -295,7 +295,7 @@ def to_float(value: object) -> float:
         case str():
             return _float_of_text(value.strip(BLANKS))
         case datetime.datetime():
-            return ((value - EPOCH) // MICROSECOND) / 1_000_000
+            return float((value - EPOCH) // MICROSECOND) / 1_000_000  # two roundings, as in Java
         case bool() | int() | float() | decimal.Decimal():
             return float(value)
     raise ValueError(value)

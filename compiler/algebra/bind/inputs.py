@@ -137,8 +137,8 @@ class _Streams:
         if named or columns or isinstance(self.clause, r.MatchTemporal):
             self.unclear.add(definition.name)
             streams = " and ".join(f"`{self.relations[one].name}`" for one in sorted(able)) or "no stream"
-            message = f"the condition of `{definition.name}` is about the events of {streams}: it must be one"
-            hint = f"say which is meant, for example {self.relations[0].name}.x"
+            message = f"the condition of `{definition.name}` concerns {streams}, but must concern one stream"
+            hint = f"qualify it, for example {self.relations[0].name}.x"
             self._report("NEEL3201", message, definition.span, hint)
         return None
 
@@ -151,7 +151,7 @@ class _Streams:
                 if having and meant(node.parts[0], aliases) is not None:
                     stream = written(self.relations[having[0]].name)
                     message = f"column `{bare(node.parts[0])}` is in `{bare(stream)}` and `MEASURES`"
-                    hint = f"say which is meant: {stream}.{node.parts[0]}"
+                    hint = f"qualify it: {stream}.{node.parts[0]}"
                     self._report("NEEL3201", message, node.span, hint)
 
     def definition(self, definition: r.Definition) -> r.Definition:
@@ -203,7 +203,7 @@ class _Streams:
         if len(having) > 1 and not self.unclear:
             streams = " and ".join(f"`{self.relations[one].name}`" for one in having)
             message = f"column `{bare(name)}` is in {streams}"
-            hint = f"say which is meant: {written(self.relations[having[0]].name)}.{name}"
+            hint = f"qualify it: {written(self.relations[having[0]].name)}.{name}"
             self._report("NEEL3201", message, node.span, hint)
         column = self._column(having[0], name) if having else None
         if column is None and number is not None:
@@ -220,7 +220,7 @@ class _Streams:
             for number, column in self._partitioned(item):
                 found[number].append(column)
         if len({len(one) for one in found}) > 1 and not self.failed:
-            message = "PARTITION BY must name as many columns of each stream"
+            message = "PARTITION BY must name the same number of columns of each stream"
             hint = "for example PARTITION BY a.room, b.room"
             self._report("NEEL3208", message, self.clause.partition_by[0].span, hint)
             return ()
@@ -231,7 +231,7 @@ class _Streams:
             types = {str(self._type(number, name)) for number, name in enumerate(several)}
             if len(types) > 1:
                 message = f"PARTITION BY compares {' and '.join(sorted(types))}"
-                hint = "cast one of them in a query before"
+                hint = "cast one of them in an earlier query"
                 self._report("NEEL3208", message, self.clause.partition_by[0].span, hint)
         return keys
 
@@ -242,7 +242,7 @@ class _Streams:
             case e.Name((stream, name)) if (number := self._called(stream)) is not None:
                 wanted = [(number, name)]
             case _:
-                message, hint = "PARTITION BY takes columns", "compute it in a subquery before"
+                message, hint = "PARTITION BY takes columns", "compute it in a subquery first"
                 self._report("NEEL3208", message, item.span, hint)
                 return
         for number, name in wanted:

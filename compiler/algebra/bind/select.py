@@ -158,7 +158,7 @@ def with_own_names(
 def _check_name(output: OutputColumn, before: Sequence[str], place: Node, findings: Findings) -> None:
     span = findings.at(output, place)
     if output.name.casefold() in (START, END):
-        message = f"column `{output.name}` is the valid time, which every result has at its end"
+        message = f"column `{output.name}` has the name of a valid-time column, which every result has"
         hint = f"leave it out, or give it another name: AS {output.name}_1"
         findings.report("NEEL3304", message, span, hint)
     elif find(written(output.name), [name.casefold() for name in before] + list(before)) is not None:
@@ -258,7 +258,7 @@ class _Above:
         is_known = node.function is not None or node.name in AGGREGATES
         if not is_known or (node.distinct and (node.name != "count" or node.argument is None)):
             call = f"{node.name}(DISTINCT ...)" if node.distinct else node.name
-            message = f"`{call}` is no aggregate of snapshots"
+            message = f"`{call}` is not an aggregate of snapshots"
             hint = f"there are {', '.join(AGGREGATES)}, count(DISTINCT ...), and registered ones"
             self.findings.report("NEEL3305", message, self.findings.at(node), hint)
         if node not in self.aggregates:
@@ -347,9 +347,9 @@ def _length(window: Window, clock: Clock, findings: Findings) -> Window | None:
     if length >= smallest and length % smallest == 0:
         return bound
     unit = next(name for name, size in LENGTHS.items() if size == smallest)
-    message = f"{bound} is no whole number of {unit}S, the instants of this stream"
+    message = f"{bound} is not a whole number of {unit}S, the instants of this stream"
     if length == 0:
-        message = "a window of no length holds nothing"
+        message = "an empty window contains nothing"
     findings.report("NEEL3302", message, findings.at(window), f"the shortest window is 1 {unit}")
     return None
 
@@ -414,7 +414,7 @@ def check_relations(items: Sequence[FromItem], bound: Sequence[BoundFromItem], f
     """ "A relation can only be used as input for correlation EPAs and the other input must be a stream"."""
     if not all(isinstance(item.operator, a.RelationSource) for item in bound):
         return
-    message = f"`{bound[0].relation.name}` is a relation: its rows are valid forever, and never happen"
+    message = f"`{bound[0].relation.name}` is a relation: its rows are valid forever and are not events"
     findings.report("NEEL3301", message, findings.at(items[0]), "correlate it with a stream in FROM")
 
 
@@ -689,7 +689,7 @@ def _condition(expression: e.Expr, names: SelectNames, place: str, findings: Fin
 
 def _refuse_aggregates(bound: e.Expr, place: str, findings: Findings) -> None:
     for aggregate in aggregates_in(bound):
-        message = f"{place} tests single events: it has no aggregates"
+        message = f"{place} tests single events, so it cannot contain aggregates"
         findings.report("NEEL2109", message, findings.at(aggregate), "HAVING tests groups")
 
 
@@ -698,7 +698,7 @@ def _refuse_order(query: SelectStatement, findings: Findings) -> None:
     if query.order_by:
         place = findings.at(query.order_by[0])
         message, hint = (
-            "the events of a stream have no order but time",
+            "the events of a stream are ordered by time only",
             "leave ORDER BY out; sort the result, in Python with .orderBy(...)",
         )
         findings.report("NEEL3303", message, place, hint)

@@ -247,8 +247,9 @@ def bind_sequential(
     if len(findings.diagnostics) > before:
         return None
     return Sequential(
-        source.columns or (), pattern, definitions, partition, measures, within, following, span=clause.span
-    )
+        source.columns or (), pattern, definitions, partition, measures, within, following, clause.skip,
+        span=clause.span,
+    )  # fmt: skip
 
 
 def _following(following: Following, clock: Clock | None, findings: Findings) -> Following:
@@ -270,9 +271,7 @@ def _check_negations(written_pattern: RowPattern, pattern: RowPattern, findings:
             findings.report("NEEL3031", message, node.span, hint)
     texts = {node.span: str(node) for node in walk(written_pattern) if isinstance(node, RowNegation)}
     for node in negations_at_ends(pattern):
-        message = (
-            f"`{texts.get(node.span, str(node))}` must stand between two symbols: nothing bounds it here"
-        )
+        message = f"`{texts.get(node.span, str(node))}` must be between two symbols: nothing bounds it here"
         findings.report("NEEL3031", message, node.span, hint)
 
 
@@ -300,7 +299,9 @@ def _check_functions(clause: r.MatchSequential, findings: Findings) -> None:
         is_back = isinstance(node, e.Call) and _is_prev(node.name) and node in measures
         if is_moving or is_back or isinstance(node, e.RunningFinal):
             name = node.name if isinstance(node, e.Call) else str(node)
-            message = f"`{name}` moves over the rows of a match, and MATCH_RECOGNIZE_SEQUENTIAL has no such"
+            message = (
+                f"`{name}` moves over the rows of a match, which MATCH_RECOGNIZE_SEQUENTIAL does not support"
+            )
             hint = "name an event by its symbol, or a variable of MEASURES"
             findings.report("NEEL3206", message, findings.at(node, clause), hint)
 
@@ -392,5 +393,5 @@ def partition_column(item: e.Expr, columns: InputColumns, findings: Findings) ->
             return bare(column.name)
         if column is None:
             return ""
-    findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery before")
+    findings.report("NEEL3208", "PARTITION BY takes columns", item.span, "compute it in a subquery first")
     return ""

@@ -134,8 +134,8 @@ class _Functions:
     def _condition(self, condition: e.Expr, own: str) -> None:
         for node in walk(condition):
             if isinstance(node, e.Call | e.FilteredCall) and is_row_aggregate(node):
-                message = f"`{node}` is about a whole interval, and a condition about one event"
-                hint = "aggregates of symbols stand in MEASURES"
+                message = f"`{node}` concerns a whole interval, but a condition concerns one event"
+                hint = "aggregates of symbols are allowed only in MEASURES"
                 self.findings.report("NEEL3206", message, self.findings.at(node, condition), hint)
         self._values(condition, own)
 
@@ -168,12 +168,12 @@ class _Functions:
     def _end(self, symbol: str, node: e.Expr, own: str | None) -> None:
         if own is not None and variable(symbol) == own:
             message = f"the condition of `{symbol}` decides where `{symbol}` starts and ends"
-            hint = f"name the event that is judged: {node.name}" if isinstance(node, e.MemberAccess) else None
+            hint = f"name the event to check: {node.name}" if isinstance(node, e.MemberAccess) else None
             self.findings.report("NEEL3210", message, node.span, hint)
 
     def _misplaced(self, node: e.Expr, name: str) -> None:
-        message = f"`{name}` cannot stand here, in MATCH_RECOGNIZE_TEMPORAL"
-        hint = "values of a symbol are START(A).x and END(A).x; TEMP stands around a whole condition"
+        message = f"`{name}` is not allowed here, in MATCH_RECOGNIZE_TEMPORAL"
+        hint = "values of a symbol are START(A).x and END(A).x; TEMP encloses a whole condition"
         if name.lower() == "prev":
             hint = "for example PREV(1).x, in a condition"
         self.findings.report("NEEL3206", message, self.findings.at(node), hint)
@@ -281,7 +281,7 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
         if isinstance(node, e.AtRow | e.OverRows) and not node.variables:
             place = item.expression.span
             text = findings.source.text[place.start : place.end] if place else str(item.expression)
-            message = f"`{text}` does not say of which symbol"
+            message = f"`{text}` does not name a symbol"
             hint = "for example START(A).x, END(A).x, max(A.x)"
             findings.report("NEEL3215", message, findings.at(item.expression, item), hint)
             break
@@ -323,7 +323,7 @@ class _Symbols:
     def _check_undefined(self, name: str) -> None:
         if self.numbers is not None:
             message = f"`{name}` has no definition: it could be about the events of any stream"
-            hint = f"say which is meant: {name} AS stream.x IS NOT NULL"
+            hint = f"qualify it: {name} AS stream.x IS NOT NULL"
             self.findings.report("NEEL3201", message, self.findings.at(name, self.plain.clause), hint)
 
     def _symbol(self, definition: r.Definition) -> SymbolDefinition:
@@ -354,8 +354,8 @@ class _Symbols:
     def _variable(self, node: e.Name, name: str) -> e.Expr:
         value = self.variables[name]
         if any(isinstance(one, RowValue) and not isinstance(one, e.AtRow) for one in walk(value)):
-            message = f"`{name}` is about a whole interval, and a condition about one event"
-            hint = "aggregates of symbols stand in MEASURES only"
+            message = f"`{name}` concerns a whole interval, but a condition concerns one event"
+            hint = "aggregates of symbols are allowed only in MEASURES"
             self.findings.report("NEEL3206", message, node.span, hint)
         for part in node.parts[1:]:
             value = self.names.columns.field(value, part, node)
@@ -395,7 +395,7 @@ class _Symbols:
         smallest = instant(self.clock)
         if length(bound) % smallest:
             unit = next(name for name, size in LENGTHS.items() if size == smallest)
-            message = f"{bound} is no whole number of {unit}S, the instants of this stream"
+            message = f"{bound} is not a whole number of {unit}S, the instants of this stream"
             self.findings.report("NEEL3302", message, self.findings.at(window))
         return bound
 

@@ -161,9 +161,9 @@ def extended_filter(
 ) -> ExtendedFilter | None:
     """What a matcher could read few events by, if that pays or if others share it; None if it has no symbol
     that every match has. Without a window of time nobody knows how far a match reaches; and PREV looks at
-    events that are in none."""
+    events that are in none. With AFTER MATCH SKIP, a matcher runs by itself."""
     within = operator.clause.within
-    if within is None or within.unit == "EVENT" or plan.program.back:
+    if within is None or within.unit == "EVENT" or plan.program.back or operator.clause.skip:
         return None
     reach, _ = width_of(within, unit)
     pivots = sorted(_pivots(operator, plan, statistics), key=lambda one: one.share)

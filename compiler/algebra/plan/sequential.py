@@ -21,7 +21,7 @@ from neelc.pattern.plan.kernel_values import KernelValues, NotInKernel, groups
 from neelc.runtime.kernels.sequential import program as p
 from neelc.runtime.kernels.sequential.program import SymbolAutomaton
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import Apply, ColumnValue, EventName, Value
+from neelc.runtime.program import Apply, ColumnValue, EventName, SkipTarget, Value
 
 # From a pattern over symbols to a deterministic automaton.
 #
@@ -221,6 +221,8 @@ def _next(states: set[int], edges: Iterable[tuple[int, int, int]]) -> Iterator[i
 
 MOST_SYMBOLS = 62
 
+_SKIPS = {"PAST LAST EVENT": SkipTarget.END, "TO NEXT EVENT": SkipTarget.START}
+
 
 @dataclass(frozen=True)
 class SequentialPlan:
@@ -245,6 +247,11 @@ def sequential_plan(query: Sequential, unit: str) -> SequentialPlan:
 def streamed_sequential(plan: SequentialPlan) -> p.SequentialProgram:
     """The program of a clause for streams without end, whose clock has the unit of the plan. Raises
     `UnboundedState` if an event could be needed for ever."""
+    if plan.query.skip:
+        what = "AFTER MATCH SKIP of MATCH_RECOGNIZE_SEQUENTIAL over a stream"
+        refused = UnsupportedQuery(what, plan.query.skip.span)
+        refused.hint = "PATTERN and MATCH_RECOGNIZE have it over streams"
+        raise refused
     if plan.program.reach is None and plan.program.rows is None:
         pattern = plan.query.pattern
         why = f"`{pattern}` may take any number of events"
@@ -332,6 +339,7 @@ class _Planner:
         program = p.SequentialProgram(
             automaton, self.names, keys, taken, conditions, groups(self.values.coded), reach, rows,
             str(query.pattern), (), tuple(readings) if _has_more(query) else (), following.eventually, step,
+            _SKIPS[query.skip.kind] if query.skip else None,
         )  # fmt: skip
         definitions = {name: self._tests(r.RowVariable(name))[0] for name in self.names}
         bits = tuple(alone for alone, _ in tests)

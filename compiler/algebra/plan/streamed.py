@@ -10,7 +10,7 @@ expressions are evaluated by the worker, which has neelc's functions and no othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 from math import inf
@@ -63,9 +63,9 @@ from neelc.runtime.kernels.sequential.program import SequentialProgram, SymbolOu
 from neelc.runtime.kernels.snapshots import program as p
 from neelc.runtime.kernels.temporal.program import TemporalOutput, TemporalProgram
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import Apply, ColumnValue, Value
+from neelc.runtime.program import ELEMENT, Apply, ColumnValue, ListColumn, Value
 from neelc.scalar.signatures import SCALAR_SIGNATURES
-from neelc.scalar.type_of import is_zoned, type_of
+from neelc.scalar.type_of import is_zoned, type_of, value_type
 
 COMPUTED = (BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, GEOMETRY)
 """The types, with DECIMAL, of what a worker computes. Columns that it only hands on may have any."""
@@ -449,7 +449,6 @@ class _Builder:
     def _matched(self, operator: a.PatternMatcher | a.TemporalMatcher, wanted: Sequence[Expr]) -> Rows:
         plan: SequentialPlan | TemporalPlan
         if isinstance(operator, a.TemporalMatcher):
-            _check_intervals(operator)
             plan = temporal_plan(operator.clause, self.unit)
             program: SequentialProgram | TemporalProgram = streamed_temporal(plan)
         else:
@@ -467,6 +466,8 @@ class _Builder:
         emitted = iter(names[len(read) :])
         taken: tuple[SymbolOutput | TemporalOutput, ...] = program.outputs
         outputs = tuple(self._free(one.name) for one in taken)
+        by_output = {one.name: name for one, name in zip(taken, outputs, strict=True)}
+        lists = _lists(plan, by_output, self._free) if isinstance(plan, TemporalPlan) else {}
         matching = p.SnapshotMatching(
             node,
             program,
@@ -474,14 +475,17 @@ class _Builder:
             tuple(None if one is None else next(emitted) for one in tests),
             outputs,
             a.instant(operator.clock) // LENGTHS[self.unit],
+            tuple(lists.values()),
         )
-        by_output = {one.name: name for one, name in zip(taken, outputs, strict=True)}
-        values = {one: by_output[name] for one, name in plan.outputs.items() if isinstance(one, AtRow)}
+        values: dict[Expr, str] = {
+            one: lists[one].name if isinstance(one, OverRows) else by_output[name]
+            for one, name in plan.outputs.items()
+        }
         made = {
             place_of(attribute): _of_match(measure.expression, values)
             for attribute, measure in zip(operator.payload, operator.clause.measures, strict=True)
         }
-        columns = {("", name): name for name in outputs}
+        columns = {("", name): name for name in values.values()}
         return self._computed(matching, columns, [substituted(one, made) for one in wanted])
 
     # Correlators, as joins of two.
@@ -633,13 +637,28 @@ def _of_payload(expression: Expr, own: Mapping[str, Attribute]) -> Expr:
     return changed
 
 
-def _check_intervals(operator: a.TemporalMatcher) -> None:
-    """What a worker does not compute of the events of an interval."""
-    for measure in operator.clause.measures:
-        for node in walk(measure.expression):
-            if isinstance(node, OverRows):
+LISTED = frozenset(
+    "any any_value avg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set count count_if every "
+    "first kurtosis last max mean median min skewness some stddev stddev_pop stddev_samp sum var_pop "
+    "var_samp variance".split()
+)
+"""The aggregates of the events of an interval that a worker computes."""
+
+
+def _lists(
+    plan: TemporalPlan, names: Mapping[str, str], free: Callable[[str], str]
+) -> dict[OverRows, ListColumn]:
+    """The aggregates over intervals, of lists in the columns `names` by outputs."""
+    found: dict[OverRows, ListColumn] = {}
+    for node, output in plan.outputs.items():
+        if isinstance(node, OverRows):
+            if node.name not in LISTED:
                 message = f"`{node}`, an aggregate over an interval, over a stream without end"
-                raise UnsupportedStreaming(message, measure.span or operator.span)
+                raise UnsupportedStreaming(message, plan.query.span)
+            name, elements = free("aggregate"), ColumnValue("", names[output])
+            type = value_type(node.type)
+            found[node] = ListColumn(name, elements, ELEMENT, type, node.name, node.distinct)
+    return found
 
 
 _READERS: Mapping[type[a.Operator], str] = {
@@ -671,14 +690,12 @@ def _check_readers(root: a.Operator) -> None:
             raise UnsupportedStreaming(message, node.span or root.span)
 
 
-def _of_match(measure: Expr, values: Mapping[AtRow, str]) -> Expr:
+def _of_match(measure: Expr, values: Mapping[Expr, str]) -> Expr:
     """A measure, as an expression over the columns of matches."""
 
     def change(node: Node) -> Node:
-        if isinstance(node, AtRow):
-            known = without_spans(node)
-            assert isinstance(known, AtRow)
-            return Attribute(Variable(""), written(values[known]), type_of(node.argument))
+        if isinstance(node, AtRow | OverRows):
+            return Attribute(Variable(""), written(values[without_spans(node)]), type_of(node))
         return map_children(node, change)
 
     changed = change(measure)

@@ -42,11 +42,19 @@ def push_filter_into_matcher(operator: Operator) -> Operator | None:
     >>> after(push_filter_into_matcher, over(matcher("a !a* c", "a"), "m.a < 5")) is None
     True
 
+    Nor if matches that the filter drops count for which of the others are kept: AFTER MATCH SKIP.
+
+    >>> from neelc.ir.row_patterns import Skip
+    >>> skipping = matcher("a b", "b")
+    >>> skipping = replace(skipping, clause=replace(skipping.clause, skip=Skip("PAST LAST EVENT")))
+    >>> after(push_filter_into_matcher, over(skipping, "m.b < 5")) is None
+    True
+
     Not a condition that compares events of several symbols: checking each event alone takes linear time, and
     a definition that names another event does not.
     """
     match operator:
-        case Filter(PatternMatcher() as matcher, condition):
+        case Filter(PatternMatcher() as matcher, condition) if matcher.clause.skip is None:
             moved = {one: own for one in conjuncts(condition) if (own := _of_symbol(one, matcher))}
             if moved:
                 rest = [one for one in conjuncts(condition) if one not in moved]

@@ -90,13 +90,13 @@ def _single(stream: Stream, statistic: Statistic) -> Iterator[StatisticProblem]:
         yield from _column(stream, name, statistic)
     if statistic.unit is not None and statistic.unit not in LENGTHS:
         hint = f"units: {', '.join(f'{unit}S' for unit in reversed(LENGTHS))}"
-        yield misfit("NEEL2216", f"{statistic.unit}S are not always equally long", hint)
+        yield misfit("NEEL2216", f"{statistic.unit}S vary in length", hint)
     problem = _wrong_numbers(statistic)
     if problem is not None:
         yield misfit("NEEL2216", problem, "20 percent is 0.2" if measure in _SHARES else None)
     if isinstance(statistic.condition, Conjunction):
         message = "conditions joined by AND are evaluated one by one"
-        yield misfit("NEEL2219", message, "give each of them a selectivity of its own")
+        yield misfit("NEEL2219", message, "give each of them its own selectivity")
 
 
 def _column(stream: Stream, name: str, statistic: Statistic) -> Iterator[StatisticProblem]:
@@ -173,5 +173,5 @@ def _contradicting(declared: Sequence[Statistic]) -> Iterator[StatisticProblem]:
             f"RATE and SPAN make {show_number(Decimal(round(expected)))} events, not {show_number(events)}"
         )
         yield StatisticProblem(
-            known["EVENTS"], "NEEL2216", message, "two of EVENTS, RATE and SPAN tell the third"
+            known["EVENTS"], "NEEL2216", message, "two of EVENTS, RATE and SPAN determine the third"
         )

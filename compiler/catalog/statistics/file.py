@@ -51,7 +51,7 @@ class JsonFile:
         found: dict[str, object] = {}
         for key, value in pairs:
             if key in found:
-                self.fail("", f"the key {json.dumps(key)} stands twice in one object")
+                self.fail("", f"the key {json.dumps(key)} occurs twice in one object")
             found[key] = value
         return found
 
@@ -124,7 +124,7 @@ def statistics_in(
             continue
         stream = streams[stream_name]
         if any(one.stream == stream.name for one in found):
-            reader.fail(place, f"stream {stream.name} stands twice in the file")
+            reader.fail(place, f"stream {stream.name} occurs twice in the file")
         stated = list(reader.stream(place, value))
         for misfit in misfits(stream, [statistic for _, statistic in stated]):
             at = next(place for place, statistic in stated if statistic is misfit.statistic)

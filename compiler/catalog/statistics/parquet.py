@@ -183,7 +183,7 @@ def footer_statistics(stream: Stream, files: Sequence[Path], most: int = MAX_FOO
     rows = sum(footer.rows for footer in footers)
     columns = {column.name: _content_of_files(column, footers) for column in stream.own_columns}
     if rows > 0 and columns[stream.start].least is None:
-        notes.append(f"{stream.name}: the Parquet footers do not tell the span of `{stream.start}`")
+        notes.append(f"{stream.name}: the Parquet footers do not contain the span of `{stream.start}`")
     return FooterStatistics(tuple(_statistics_of(stream, columns, rows, factor)), tuple(notes))
 
 

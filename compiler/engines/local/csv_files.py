@@ -255,7 +255,7 @@ def whole_source(file: DataFile, format: CsvFormat) -> Source:
     for chunk in chunks_of(file):
         content += chunk
         if len(content) > MOST_IN_MEMORY:
-            message = f"{file.name}: lines end in different ways, or blanks stand beside quotes"
+            message = f"{file.name}: lines end in different ways, or there are spaces next to quotes"
             limit = f"{MOST_IN_MEMORY // 2**20} MB"
             raise refusal("NEEL5004", f"{message}; such a file is read up to {limit}")
     return _decoded(bytes(content), file, format)

@@ -32,6 +32,7 @@ from neelc.engines.local.tasks import (
     view_text,
     written,
 )
+from neelc.engines.local.work import KernelWork, WorkState
 from neelc.errors import NeelError
 from neelc.ir.expressions import Function
 from neelc.runtime.late_dataclass import dataclass
@@ -84,7 +85,7 @@ class LocalRun:
         self.held: dict[str, pa.Table] = {}
         self.stored: dict[str, str] = {}
         self._connection: Any = None
-        self._share: Callable[[], float] | None = None
+        self._work: Callable[[], WorkState] | None = None
 
     @property
     def connection(self) -> Any:
@@ -109,15 +110,14 @@ class LocalRun:
                 case LocalView(name, text):
                     self._view(name, text)
                 case KernelRun(name):
-                    self._share = partial(share_done, self._connection)
                     self._table(name, self._found(step))
-                    self._share = None
+                    self._work = None
                 case UserCalls(name):
                     self._table(name, self._called(step))
 
-    def share(self) -> float | None:
-        """Which share of the kernel that runs is done, from 0 to 1; None if none runs. For other threads."""
-        look = self._share
+    def work(self) -> WorkState | None:
+        """How far the kernel is that runs; None if none runs. For other threads."""
+        look = self._work
         return None if look is None else look()
 
     def fault_of_data(self, error: Exception) -> NeelError | None:
@@ -181,7 +181,9 @@ class LocalRun:
         if can_be_split and is_worth_splitting(self.tables.values()):
             return self._found_in_parts(task)
         functions = self.functions if step.functions else {}
-        batches = found(task, self._connection, functions)
+        work = KernelWork(partial(share_done, self._connection))
+        self._work = work.state
+        batches = found(task, self._connection, functions, work)
         if any(one.size.is_large for one in self.tables.values()):  # so may be the result
             path = str(self.scratch / f"{step.name}.arrow")
             written(batches, arrow_schema(step.gives), path)
@@ -191,7 +193,7 @@ class LocalRun:
     def _found_in_parts(self, task: KernelTask) -> pa.Table:
         """Each process reads all rows and takes those of its keys."""
         workers, parts = self.engine.workers(), self.engine.processes
-        self._share = workers.share
+        self._work = workers.state
         self._store()
         memory = None if self.engine.memory is None else self.engine.memory // (parts + 1)
         whole = replace(

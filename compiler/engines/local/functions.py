@@ -46,13 +46,14 @@ from neelc.runtime.values.functions.space import SPATIAL
 from neelc.runtime.values.operations import compiled
 from neelc.runtime.values.order import extreme
 from neelc.runtime.values.scalars import FAILURES, binary, half_up
-from neelc.runtime.values.statistics import STATISTICS
+from neelc.runtime.values.statistics import STATISTICS, mode, percentiles
 from neelc.runtime.values.times import Months, day_interval
 from neelc.runtime.values.types import ValueType, fit
 from neelc.runtime.vector_columns import column_of_call
 from neelc.runtime.worker import explained
 from neelc.scalar.duckdb.pieces import EvaluatedCall, duck_type
 from neelc.scalar.duckdb.variants import JSON_OF
+from neelc.scalar.functions import READERS
 from neelc.scalar.type_of import value_type
 from neelc.scalar.variants import variant_json
 
@@ -95,9 +96,13 @@ def _function(
     own = OTHER_OPERATIONS.get(call.operation)
     if call.operation == JSON_OF:
         own = partial(variant_json, kind=call.operands[0])
-    elif call.operation == "from_json":
+    elif call.operation == "from_json of a cell":
         own = _reading(call.type)
-    readers = [reader_of(type) for type in call.operands]
+    elif own is not None and fixed:
+        own = _with_constants(own, [fixed[place] for place in sorted(fixed)])
+    # A VARIANT is a JSON text, and these read it.
+    as_text = call.operation in READERS
+    readers = [_same if as_text and type == VARIANT else reader_of(type) for type in call.operands]
     write, type = writer_of(call.type), arrow_type(call.type)
     made: list[Callable[[Sequence[Any]], Any]] = []
 
@@ -161,6 +166,10 @@ def _reading(type: DataType) -> Callable[[str], object]:
     return read
 
 
+def _with_constants(operation: Callable[..., object], constants: Sequence[object]) -> Callable[..., object]:
+    return lambda *operands: operation(*operands, *constants)
+
+
 OTHER_OPERATIONS: dict[str, Callable[..., object]] = {
     **STATISTICS,
     "array_max": lambda values: extreme(values, 1),
@@ -168,6 +177,8 @@ OTHER_OPERATIONS: dict[str, Callable[..., object]] = {
     "average of days": lambda total, count: day_interval(half_up(int(total), int(count))),
     "average of months": lambda total, count: Months(half_up(int(total), int(count))),
     "try_to_timestamp": lambda text, pattern: timestamp_by(pattern, text),
+    "mode": mode,
+    "percentiles": percentiles,
     "sum": lambda values: reduce(partial(binary, "+"), values) if values else None,
 }
 """Of values that are not NULL. Where they fail, there is NULL."""

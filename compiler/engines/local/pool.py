@@ -17,9 +17,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Lock, Thread
 from typing import Any, BinaryIO
 
+from neelc.engines.local.work import WorkState, together
 from neelc.runtime.late_dataclass import dataclass
 
 WORKER = "from neelc.engines.local.pool import serve; serve()"
@@ -34,13 +36,6 @@ class LocalWorkerFailure(RuntimeError):
 
 
 @dataclass(frozen=True)
-class _Share:
-    """Which share of its task a process has done."""
-
-    value: float
-
-
-@dataclass(frozen=True)
 class _Answer:
     value: Any = None
     failure: str | None = None
@@ -52,7 +47,7 @@ class WorkerPool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._workers: list[subprocess.Popen[bytes]] = []
-        self._shares: dict[int, float] = {}
+        self._states: dict[int, WorkState] = {}
         self._scratch: str | None = None
         atexit.register(self.stop)
 
@@ -74,7 +69,7 @@ class WorkerPool:
         self.start()
         assert len(tasks) <= self.size
         numbers = range(len(tasks))
-        self._shares = dict.fromkeys(numbers, 0.0)
+        self._states = dict.fromkeys(numbers, WorkState())
         threads = ThreadPoolExecutor(len(tasks))
         try:
             answers = list(threads.map(self._asked, numbers, tasks))
@@ -88,9 +83,9 @@ class WorkerPool:
             raise LocalWorkerFailure(failures[0])
         return [one.value for one in answers]
 
-    def share(self) -> float:
-        """Which share of all tasks is done."""
-        return sum(self._shares.values()) / max(len(self._shares), 1)
+    def state(self) -> WorkState:
+        """How far all tasks are."""
+        return together(self._states.values())
 
     def _asked(self, number: int, task: Any) -> _Answer:
         """What one process answers."""
@@ -99,8 +94,8 @@ class WorkerPool:
         try:
             pickle.dump(task, worker.stdin)
             worker.stdin.flush()
-            while isinstance(answer := pickle.load(worker.stdout), _Share):
-                self._shares[number] = answer.value
+            while isinstance(answer := pickle.load(worker.stdout), WorkState):
+                self._states[number] = answer
         except (EOFError, OSError, pickle.UnpicklingError):
             code = worker.wait()
             killed = "there was not enough memory for it, or it was killed"
@@ -109,7 +104,7 @@ class WorkerPool:
                 failure=f"a worker process of the local engine ended in the middle of its work: {reason}"
             )
         assert isinstance(answer, _Answer)
-        self._shares[number] = 1.0
+        self._states[number] = replace(self._states[number], share=1.0, is_searching=True)
         return answer
 
     def stop(self) -> None:
@@ -136,7 +131,7 @@ def serve() -> None:
         _serve(run_task)
 
 
-def _serve(run_task: Callable[[Any, Callable[[Callable[[], float]], None]], int]) -> None:
+def _serve(run_task: Callable[[Any, Callable[[Callable[[], WorkState]], None]], int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started it ends it
     answers = _Answers(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # what a library prints must not get among the answers
@@ -158,31 +153,31 @@ class _Answers:
     def __init__(self, out: BinaryIO) -> None:
         self.out = out
         self._lock = Lock()
-        self._share: Callable[[], float] | None = None
+        self._state: Callable[[], WorkState] | None = None
         Thread(target=self._report, daemon=True).start()
 
-    def watch(self, share: Callable[[], float]) -> None:
+    def watch(self, state: Callable[[], WorkState]) -> None:
         """From now on this tells how far the task is."""
-        self._share = share
+        self._state = state
 
     def end(self, answer: _Answer) -> None:
-        self._share = None
+        self._state = None
         self._write(answer)
 
     def _report(self) -> None:
         while True:
             time.sleep(REPORTED)
-            share = self._share
-            if share is not None:
+            state = self._state
+            if state is not None:
                 try:
-                    self._write(_Share(share()), share)
+                    self._write(state(), state)
                 except OSError:  # whoever has asked is gone
                     os._exit(1)
                 except Exception:  # the query may have just ended
                     continue
 
-    def _write(self, answer: _Answer | _Share, share: Callable[[], float] | None = None) -> None:
+    def _write(self, answer: _Answer | WorkState, state: Callable[[], WorkState] | None = None) -> None:
         with self._lock:
-            if share is self._share:  # else the answer has been written in the meantime
+            if state is self._state:  # else the answer has been written in the meantime
                 pickle.dump(answer, self.out)
                 self.out.flush()

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from neelc.engines.local.functions import arrow_type, register
 from neelc.engines.local.program import KernelRun, Types
+from neelc.engines.local.work import KernelWork, WorkState
 from neelc.engines.runners import RUNNERS
 from neelc.ir.expressions import Function
 from neelc.ir.types import DAY_INTERVAL
@@ -110,11 +111,12 @@ def share_done(connection: Any) -> float:
     return max(0.0, float(connection.query_progress())) / 100
 
 
-def run_task(task: KernelTask, watch: Callable[[Callable[[], float]], None]) -> int:
+def run_task(task: KernelTask, watch: Callable[[Callable[[], WorkState]], None]) -> int:
     """Run a task in a database of its own; gives the number of rows. `watch` is given a function that tells
     how far it is."""
     connection = connected(task.settings, task.calls)
-    watch(partial(share_done, connection))
+    work = KernelWork(partial(share_done, connection))
+    watch(work.state)
     held = []
     for name, path in task.stored:
         table = stored_table(path)
@@ -122,17 +124,20 @@ def run_task(task: KernelTask, watch: Callable[[Callable[[], float]], None]) -> 
         connection.register(name, table)
     for name, text in task.views:
         connection.execute(view_text(name, text))
-    rows = written(found(task, connection, {}), arrow_schema(task.run.gives), task.result)
+    rows = written(found(task, connection, {}, work), arrow_schema(task.run.gives), task.result)
     connection.close()
     return rows
 
 
-def found(task: KernelTask, connection: Any, functions: Mapping[str, Function]) -> Iterator[pa.RecordBatch]:
+def found(
+    task: KernelTask, connection: Any, functions: Mapping[str, Function], work: KernelWork
+) -> Iterator[pa.RecordBatch]:
     """What a kernel finds in a view of a connection."""
     run = kernel_function(task, functions)
-    rows = connection.sql(task_query(task)).to_arrow_reader(BATCH)
+    rows = work.reading(connection.sql(task_query(task)).to_arrow_reader(BATCH))
     schema = arrow_schema(task.run.gives)
-    return (as_duckdb_has(batch, schema) for batch in run(as_workers_have(rows, task.run.reads)))
+    results = work.finding(run(as_workers_have(rows, task.run.reads)))
+    return (as_duckdb_has(batch, schema) for batch in results)
 
 
 def task_query(task: KernelTask) -> str:

@@ -11,10 +11,15 @@ from neelc.engines.spark.completing import with_completeness
 from neelc.engines.spark.host import host_relations
 from neelc.engines.spark.joins import join_relations
 from neelc.engines.spark.kernel import aggregate_relations, kernel_relations
+from neelc.engines.spark.memberships import (
+    member_relations,
+    member_text,
+    members_relations,
+    members_text,
+)
 from neelc.engines.spark.python_source import python_source
 from neelc.engines.spark.relations import (
     AggregateRows,
-    BesideRow,
     Extend,
     KernelOnStream,
     Let,
@@ -66,6 +71,7 @@ from neelc.ir.program import (
     LevelColumn,
     Match,
     MemberColumn,
+    MembersColumn,
     NamedQuery,
     ResultOrder,
     Stream,
@@ -479,6 +485,12 @@ class _ScriptWriter:
                 yield from lets
                 relation = Extend(lets[-1].name, ((member_text(one), one.name),))
                 comment = f"Whether {one.attribute} is one of them, as IN says."
+            elif isinstance(one, MembersColumn):
+                yield from self._reads((one.relation,), None)
+                lets = members_relations(one, read, self.names[one.relation.name], self.taken, stream)
+                yield from lets
+                relation = Extend(lets[-1].name, ((members_text(one), one.name),))
+                comment = f"Whether {', '.join(one.attributes)} are those of a row of it, as IN says."
             else:
                 relation = Extend(read, ((_computed(one, stream), one.name),))
                 comment = f"The {one.name}."
@@ -494,41 +506,6 @@ def _values(column: LevelColumn, relation: str) -> AggregateRows:
     failure = f"raise_error(concat({', '.join(texts)}))"
     value = f"IF(min({level}) <> max({level}), {failure}, min({level}))"
     return AggregateRows(relation, ((of, "key"),), ((value, "value"),))
-
-
-HAS_ROWS, HAS_NULL, FOUND = "member rows", "member null", "member found"
-
-
-def member_relations(column: MemberColumn, source: str, relation: str, taken: set[str]) -> list[Let]:
-    """The relations up to a stream with what IN needs to know: whether there are rows, whether one of them is
-    NULL, and whether the value is there."""
-    of = identifier(column.of)
-    about = free(variable_name(f"{column.relation.name}_about"), taken)
-    counts = (("count(*) > 0", _own(HAS_ROWS, column)), (f"count(*) > count({of})", _own(HAS_NULL, column)))
-    comment = f"Whether {column.relation.name} has rows, and whether one has no {column.of}."
-    lets = [Let(about, AggregateRows(relation, (), counts), comment)]
-    beside = free(f"{source}_beside", taken)
-    lets.append(Let(beside, BesideRow(source, about)))
-    if column.attribute:
-        values = free(variable_name(f"{column.of}_of_{column.relation.name}"), taken)
-        lets.append(Let(values, AggregateRows(relation, ((of, "key"),), (("count(*) > 0", "value"),))))
-        found = free(f"{source}_found", taken)
-        lets.append(Let(found, LookUp(beside, column.attribute, values, _own(FOUND, column))))
-    return lets
-
-
-def _own(what: str, column: MemberColumn) -> str:
-    return f"{what} of {column.name}"
-
-
-def member_text(column: MemberColumn) -> str:
-    """IN, by what is known: TRUE if the value is there; FALSE if there are no rows; NULL if the value or one
-    of those that it is compared with is."""
-    rows, null, found = (identifier(_own(what, column)) for what in (HAS_ROWS, HAS_NULL, FOUND))
-    if not column.attribute:
-        return f"IF({rows}, NULL, FALSE)"
-    unknown = f"{identifier(column.attribute)} IS NULL OR {null}"
-    return f"CASE WHEN {found} THEN TRUE WHEN NOT {rows} THEN FALSE WHEN {unknown} THEN NULL ELSE FALSE END"
 
 
 def _computed(column: DerivedColumn, stream: Stream) -> str:

@@ -439,8 +439,8 @@ def _bits(op: str) -> Callable[[ListValues, DataType], str]:
 
 def _median(values: ListValues, _: DataType) -> str:
     middle = "IF(array_size(s) % 2 = 1, get(s, CAST(array_size(s) DIV 2 AS INT)), {})"
-    lower = "get(s, CAST(array_size(s) DIV 2 AS INT) - 1)"
-    both = f"0.5D * {lower} + 0.5D * get(s, CAST(array_size(s) DIV 2 AS INT))"
+    lower, upper = (f"get(s, CAST(array_size(s) DIV 2 AS INT){less})" for less in (" - 1", ""))
+    both = f"IF({lower} = {upper}, {lower}, {lower} + 0.5D * ({upper} - {lower}))"
     return f"get(transform(array(array_sort({values.known})), s -> {middle.format(both)}), 0)"
 
 
@@ -516,7 +516,7 @@ def _percentile(values: ListValues, _: DataType) -> str:
     """Of pairs of a value and a share: the value at the place of that share, or between its neighbours."""
     place = f"(array_size(s) - 1) * get(s, 0).{BY_ORDER}"
     low, high = (f"get(s, CAST({end}({place}) AS INT)).{BY_VALUE}" for end in ("floor", "ceil"))
-    between = f"(ceil({place}) - {place}) * {low} + ({place} - floor({place})) * {high}"
+    between = f"{low} + ({place} - floor({place})) * ({high} - {low})"
     return f"get(transform(array(array_sort({values.known})), s -> IF({low} = {high}, {low}, {between})), 0)"
 
 

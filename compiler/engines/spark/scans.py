@@ -11,7 +11,17 @@ from functools import cached_property
 from itertools import product
 
 from neelc.engines.spark.relations import Let, SelectColumns, Union
-from neelc.ir.expressions import Attribute, Binary, EventTime, Expr, InList, Literal, Variable
+from neelc.ir.expressions import (
+    Attribute,
+    Binary,
+    EventTime,
+    Expr,
+    InList,
+    IsNull,
+    Literal,
+    Variable,
+    WholeEvent,
+)
 from neelc.ir.names import bare, find, is_quoted, written
 from neelc.ir.program import Clock, Column, Match, Member, Stream
 from neelc.ir.types import (
@@ -196,6 +206,8 @@ class StreamColumns:
 
     def _reference(self, node: Expr) -> str | None:
         match node:
+            case IsNull(WholeEvent(Variable()), negated):  # it is there
+                return "true" if negated else "false"
             case Attribute(Variable(), name, type):
                 columns = self._columns
                 column = name if name in columns else find(name, columns)

@@ -72,8 +72,8 @@ class Chunks:
 
 def chunks_of(program: SequentialProgram) -> Chunks | None:
     """How time is cut; None if there are partitions, if the length of a match has no limit, or if PREV looks
-    at events that may be long ago."""
-    if program.keys or program.reach is None or program.back:
+    at events that may be long ago, or if which matches are kept depends on those before."""
+    if program.keys or program.reach is None or program.back or program.skip:
         return None
     return Chunks(WINDOWS * max(1, program.reach), program.reach)
 
@@ -92,6 +92,7 @@ def emit_pattern_matcher(
     if chunks is not None:
         events, program = chunks.events(emitting, events), chunks.program(program)
     why = "PREV looks at events of any time" if program.back > 0 else "no window of time"
+    why = "which match is kept depends on those before" if program.skip else why
     ordered = ordered_events(emitting, events, program.keys, why)
     plan = replace(plan, program=program)
     kernel = Kernel(ordered, program, _schema(plan), emitting.most_matches)

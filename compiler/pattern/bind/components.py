@@ -144,9 +144,7 @@ class _Naming:
             alike = [made for made, type_name in inside if same(name, type_name)]
             if len(alike) > 1 and name not in self.explicit:
                 message = f"`{name}` could be more than one component of the pattern"
-                hint = (
-                    f"name the one that is meant in the pattern: {name} {written(bare(name).lower() + '1')}"
-                )
+                hint = f"name the intended one in the pattern: {name} {written(bare(name).lower() + '1')}"
                 self.findings.report("NEEL2002", message, self.findings.at(name, node), hint)
             variables.append(alike[0] if alike and name not in self.explicit else name)
         return replace(node, part=part, variables=tuple(variables))
@@ -160,7 +158,7 @@ class _Naming:
                 "NEEL2008",
                 f"variable `{requested}` is declared twice",
                 self.findings.at(requested, node),
-                f"rename one of them: every variable of a pattern differs, `{free}` is free",
+                f"rename one of them: variables of a pattern must differ; `{free}` is free",
             )
             return self.take(free)
         is_free = bare(type_name).casefold() not in self.used
@@ -284,7 +282,7 @@ def _chosen(query: PatternQuery, catalog: Catalog, findings: Findings) -> list[C
             )  # whatever types it has, they are not checked
         elif entry in found:
             findings.report(
-                "NEEL2214", f"stream `{name}` stands twice in FROM", span, "leave one of them out"
+                "NEEL2214", f"stream `{name}` is listed twice in FROM", span, "leave one of them out"
             )
         else:
             if entry.stream is None:
@@ -307,7 +305,7 @@ def _check_orders(query: PatternQuery, entries: Sequence[CatalogEntry], findings
             continue
         names = " and ".join(f"`{one.name}`" for one in (first, stream))
         how = f"{_order_of(first)}, and {_order_of(stream)}"
-        message = f"{names} are read by one query and do not order events of the same time alike: {how}"
+        message = f"{names} are read by one query but order events of the same time differently: {how}"
         hint = "give both THEN BY with as many columns of the same types, or neither"
         if any(one.query for one in streams):
             hint = "matches have no THEN BY: read the query's result alone, or leave THEN BY out"

@@ -97,7 +97,7 @@ class Expressions(References):
                 return self.nothing(node)
             case e.SameAttributes(attributes):
                 text = ", ".join(attributes)
-                message = f"`[{text}]` speaks of all events at once: it stands as a condition of its own only"
+                message = f"`[{text}]` applies to all events at once, so it must be a separate condition"
                 hint = (
                     f"join it to the rest with AND, or compare: a.{attributes[0]} = b.{attributes[0]}"
                     if attributes
@@ -112,13 +112,13 @@ class Expressions(References):
                 return self.nothing(node)
             case e.RunningFinal(kind):
                 self.findings.report(
-                    "NEEL3031", f"{kind} has a meaning in MATCH_RECOGNIZE only", node.span, "leave it out"
+                    "NEEL3031", f"{kind} is allowed only in MATCH_RECOGNIZE", node.span, "leave it out"
                 )
                 return self.nothing(node)
             case e.Star():
-                message = f"`{node}` stands for columns, and here one value is expected"
+                message = f"`{node}` stands for several columns, but one value is expected here"
                 self.findings.report(
-                    "NEEL3031", message, node.span, "it stands alone in RETURN, or in count(*)"
+                    "NEEL3031", message, node.span, "it is allowed only by itself in RETURN, or in count(*)"
                 )
                 return self.nothing(node)
         return map_children(node, self.child)
@@ -143,18 +143,18 @@ class Expressions(References):
         self.in_aggregate = nested
         has_list = any(map(_ranges_over_list, arguments))
         if not failed and node.function is not None and len(arguments) == 1 and not has_list:
-            message = f"`{node.name}` takes the values of a list, and `{node.arguments[0]}` is no list"
+            message = f"`{node.name}` takes the values of a list, but `{node.arguments[0]}` is not a list"
             hint = f"a list is written with brackets: {node.name}(b[].x), or {node.name}(b[..i-1].x)"
             self.findings.report("NEEL2110", message, node.span, hint)
             return self.nothing(node)
         if nested and not failed and not has_list:
-            message = f"`{node.name}` stands inside another aggregate"
-            hint = f"only an aggregate over a list can: max({node.name.lower()}(b[].x))"
+            message = f"`{node.name}` is inside another aggregate"
+            hint = f"only an aggregate over a list is allowed there: max({node.name.lower()}(b[].x))"
             self.findings.report("NEEL3019", message, node.span, hint)
             return self.nothing(node)
         if not failed and not self.place.in_return and not has_list and node.function is None:
-            message = f"`{node.name}` ranges over all matches here, and a condition is evaluated for one"
-            hint = f"a condition may hold aggregates over a list: {node.name.lower()}(b[].x)"
+            message = f"`{node.name}` covers all matches here, but a condition is evaluated for one match"
+            hint = f"a condition can contain aggregates over a list: {node.name.lower()}(b[].x)"
             self.findings.report("NEEL3018", message, node.span, hint)
             return self.nothing(node)
         found = replace(node, arguments=arguments)
@@ -256,7 +256,7 @@ def _home(used: list[VariableUse], place: ExpressionScope) -> Path | None:
             other = next(u for u in used if u.variable.negations == innermost)
             names = f"`{other.variable.name}` and `{use.variable.name}`"
             message = f"the condition names {names}, of two separate negative parts"
-            hint = "each negative part is evaluated alone: give each a condition of its own"
+            hint = "each negative part is evaluated separately: give each its own condition"
             place.findings.report("NEEL3003", message, use.span, hint)
             return None
         innermost = longer
@@ -266,12 +266,12 @@ def _home(used: list[VariableUse], place: ExpressionScope) -> Path | None:
 def _report_foreign(use: VariableUse, in_negative: bool, place: ExpressionScope) -> None:
     name = use.variable.name
     if in_negative:
-        message = f"`{name}` belongs to another negative part: each is evaluated alone"
+        message = f"`{name}` belongs to another negative part: each is evaluated separately"
         place.findings.report(
             "NEEL3003", message, use.span, "a negative part may name its own and positive variables"
         )
         return
-    message = f"a positive part cannot speak of `{name}`, which belongs to a negative part"
+    message = f"a positive part cannot refer to `{name}`, which belongs to a negative part"
     hint = f"put the condition into the negative part of `{name}`, or into WHERE"
     place.findings.report("NEEL3002", message, use.span, hint)
 

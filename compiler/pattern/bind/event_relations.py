@@ -55,7 +55,7 @@ def bind_relation(node: e.AllenRelation, references: References) -> e.Expr:
     if (left.clock.unit is None) != (right.clock.unit is None):
         message = f"the times of `{left.event}` and `{right.event}` cannot be compared: "
         message += f"{left.clock} and {right.clock}"
-        hint = "convert one of them in a query before"
+        hint = "convert one of them in an earlier query"
         references.findings.report("NEEL3070", message, node.span, hint)
         return references.nothing(node)
     found = (_compared(one, {"A": left, "B": right}) for one in COMPARISONS[node.relation])

@@ -121,7 +121,7 @@ def _is_apart(part: p.Pattern) -> bool:
 def _check_beginning(part: p.Pattern, word: p.FollowWord, findings: Findings) -> None:
     """Report a word of a part whose first event is dropped where no negation can look up to it."""
     if word.kind != FollowKind.ANY and not _has_room_before(part):
-        message = f"{word.kind} cannot stand before a group whose first event EXISTS may drop"
+        message = f"{word.kind} cannot precede a group whose first event EXISTS may drop"
         hint = "put the word before a part of the group"
         findings.report("NEEL3040", message, findings.at(part.follow or part, part), hint)
 
@@ -129,13 +129,13 @@ def _check_beginning(part: p.Pattern, word: p.FollowWord, findings: Findings) ->
 def _check_word(part: p.Pattern, word: p.FollowWord, is_preceded: bool, findings: Findings) -> None:
     span = findings.at(word, part)
     if isinstance(part, p.Not) and word.kind == FollowKind.NEXT:
-        message = "NEXT cannot stand before a negative part: no event is taken for it"
-        findings.report("NEEL3040", message, span, "STRICT !B b says that the next event is no such B")
+        message = "NEXT cannot precede a negative part, because no event is bound to it"
+        findings.report("NEEL3040", message, span, "STRICT !B b means that the next event is not such a B")
     elif not is_preceded:
         message = f"{word.kind} requires a part before it that every match has"
         findings.report("NEEL3040", message, span, f"for example SEQ(A a, {word.kind} B b)")
     elif word.kind != FollowKind.ANY and _may_be_empty_composite(part):
-        message = f"{word.kind} cannot stand before a group that may be empty"
+        message = f"{word.kind} cannot precede a group that may be empty"
         findings.report("NEEL3040", message, span, "put the word before a part of the group")
 
 
@@ -150,7 +150,7 @@ def _may_be_empty_composite(part: p.Pattern) -> bool:
 
 def _check_gap(gap: ClosureGap, closure: p.Repeat, is_preceded: bool, findings: Findings) -> None:
     if isinstance(gap.part, p.Not):
-        message = f"{gap.reach} says what must be absent, and cannot be negative itself"
+        message = f"{gap.reach} states what must be absent, so it cannot itself be negative"
         findings.report("NEEL3005", message, findings.at(gap, closure), "leave the `!` out")
     if gap.reach == GapReach.UNTIL and not is_preceded:
         message = "UNTIL requires a part before the closure that every match has"
@@ -158,7 +158,7 @@ def _check_gap(gap: ClosureGap, closure: p.Repeat, is_preceded: bool, findings: 
         findings.report("NEEL3040", message, findings.at(gap, closure), hint)
     ranged = (node for node in walk(gap.part) if isinstance(node, e.ListElement | e.EveryElement))
     if any(_is_current(node) for node in ranged):
-        message = f"{gap.reach} is evaluated once for the whole list, so `i` has no meaning in it"
+        message = f"{gap.reach} is evaluated once for the whole list, so it cannot use `i`"
         findings.report("NEEL3040", message, findings.at(gap, closure), "name an element: b[1], b[last]")
     _check(gap.part, False, None, findings)
 

@@ -53,12 +53,12 @@ def _variable(name: str, clause: Node, place: ExpressionScope) -> str | None:
     span = findings.at(name, clause)
     for meant in place.scopes.meant(name, ()):
         if meant.negations:
-            message = f"`{name}` belongs to a negative part: in a match there is no event for it"
+            message = f"`{name}` belongs to a negative part, so a match has no event for it"
             findings.report("NEEL3033", message, span, "name a variable of a positive part")
             return None
         if meant.closures:
             closure = next(v.name for v in place.scopes.variables if v.path == meant.closures[0])
-            message = f"`{name}` is bound anew in each iteration of `{closure}`"
+            message = f"`{name}` is bound again in each iteration of `{closure}`"
             findings.report("NEEL3033", message, span, f"name the list of all iterations: {bare(closure)}")
             return None
     found = lookup(name, span, replace(place, in_return=True))
@@ -68,7 +68,7 @@ def _variable(name: str, clause: Node, place: ExpressionScope) -> str | None:
 def _length(window: Window, clock: Clock | None, findings: Findings) -> Window | None:
     """How long matches are dropped after one that is kept."""
     if window.unit == "EVENT":
-        message = "SUPPRESS takes a length of time: matches have times, and are no events of a stream"
+        message = "SUPPRESS takes a length of time, not a number of events"
         findings.report("NEEL3033", message, findings.at(window), "for example SUPPRESS 1 HOUR")
         return None
     return bind_window(window, clock, findings)
@@ -82,10 +82,10 @@ def _refuse(query: PatternQuery, kept: KeptMatches, is_imprecise: bool, findings
 
 def _refused(query: PatternQuery, is_imprecise: bool) -> Iterator[tuple[str, Span | None, str]]:
     if query.partial:
-        hint = "leave out one of them: of each start one match is kept anyway"
+        hint = "leave out one of them: only one match per start is kept anyway"
         yield "partial matches", query.partial_keyword, hint
     if query.returns is not None and query.returns.collapsed:
-        hint = "leave out COLLAPSED: a row of it stands for several matches"
+        hint = "leave out COLLAPSED: each of its rows stands for several matches"
         yield "RETURN COLLAPSED", query.returns.collapsed_keyword, hint
     if is_imprecise or query.confidence is not None:
         confidence = query.confidence

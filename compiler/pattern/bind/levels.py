@@ -8,7 +8,7 @@ attribute, the level is NULL; where no stream of the type has it, the binder rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from neelc.catalog.catalog import Catalog, CatalogEntry, Hierarchy
@@ -27,6 +27,7 @@ from neelc.ir.program import (
     Match,
     Member,
     MemberColumn,
+    MembersColumn,
     Stream,
 )
 from neelc.ir.row_patterns import Output
@@ -123,7 +124,30 @@ class MemberRequest:
         return MemberColumn(self.name, attribute, self.relation, self.of, span=self.span)
 
 
-Request = LevelRequest | ConceptRequest | MemberRequest
+@dataclass(frozen=True)
+class MembersRequest:
+    """Whether attributes of an event, in source form, are what a row of a relation has in columns."""
+
+    attributes: tuple[str, ...]
+    relation: Stream = field(compare=False, repr=False)
+    of: tuple[str, ...]
+    span: Span = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        names = (bare(one) if is_quoted(one) else one.lower() for one in self.attributes)
+        return f"({', '.join(names)}) in {self.relation.name}.({', '.join(self.of)})"
+
+    def column(self) -> Column:
+        return Column(self.name, BOOLEAN, bare(self.attributes[0]))
+
+    def derived(self, stream: Stream) -> DerivedColumn:
+        columns = [column.name for column in stream.columns]
+        found = tuple(find(one, columns) or "" for one in self.attributes)
+        return MembersColumn(self.name, found, self.relation, self.of, span=self.span)
+
+
+Request = LevelRequest | ConceptRequest | MemberRequest | MembersRequest
 
 
 @dataclass(frozen=True)
@@ -204,13 +228,13 @@ class _Deriving:
         value, *levels = node.arguments
         attribute = _attribute(value)
         if attribute is None:
-            message = f"`{value}` is no attribute of an event: it has no level"
+            message = f"`{value}` is not an attribute of an event, so it has no level"
             self.findings.report("NEEL2262", message, value.span, _LEVEL)
             return None
         names = [_level_name(one) for one in levels]
         for one, name in zip(levels, names, strict=True):
             if name is None:
-                message = f"`{one}` is no level of a hierarchy"
+                message = f"`{one}` is not a level of a hierarchy"
                 self.findings.report("NEEL2261", message, one.span, _LEVEL)
         known = [name for name in names if name is not None]
         if len(known) < len(names):
@@ -235,9 +259,9 @@ class _Deriving:
             return None
         own = start[1] if start is not None else hierarchy.level(attribute)
         if own is None:
-            message = f"`{bare(attribute)}` is not called as a level of `{hierarchy.name}`: which one is it?"
+            message = f"`{bare(attribute)}` is not the name of a level of `{hierarchy.name}`"
             finest = f"{hierarchy.name}.{hierarchy.levels[0]}"
-            hint = f"say it between the two, for example level({place}, {finest}, {target})"
+            hint = f"name it between the two, for example level({place}, {finest}, {target})"
             self.findings.report("NEEL2262", message, self.findings.at(attribute, place), hint)
             return None
         if not hierarchy.is_coarser(level, own):
@@ -251,32 +275,56 @@ class _Deriving:
 
     def member(self, node: e.InQuery) -> e.Expr | None:
         """A BOOLEAN attribute in place of `a.x IN (SELECT y FROM relation)`; None after a report."""
-        attribute, selected = _attribute(node.operand), selected_column(node.query.text)
-        if attribute is None or selected is None:
-            message = (
-                "a subquery is not supported here, but `event.attribute IN (SELECT column FROM relation)`"
-            )
+        operands = (node.operand, *node.others)
+        attributes = [one for one in map(_attribute, operands) if one is not None]
+        selected = selected_columns(node.query.text)
+        if len(attributes) < len(operands) or selected is None:
+            message = "the only subquery supported here is `event.attribute IN (SELECT column FROM relation)`"
             self.findings.report("NEEL4053", message, node.query.span, _MEMBER)
             return None
-        column, name = selected
+        columns, name = selected
+        if not self._fit(node, columns):
+            return None
         entry = self.catalog.entry(name)
         relation = None if entry is None else entry.relation
         if relation is None:
             known = [one.name for one in self.catalog.entries.values() if one.relation is not None]
-            hint = did_you_mean(name, known, "relations") or f"declare it: CREATE RELATION {name} ({column})"
-            self.findings.report("NEEL2260", f"`{bare(name)}` is no relation", node.query.span, hint)
+            declared = f"declare it: CREATE RELATION {name} ({', '.join(columns)})"
+            hint = did_you_mean(name, known, "relations") or declared
+            self.findings.report("NEEL2260", f"`{bare(name)}` is not a relation", node.query.span, hint)
             return None
-        of = find(column, [one.name for one in relation.columns])
-        if of is None:
-            names = [one.name for one in relation.columns]
+        names = [one.name for one in relation.columns]
+        of = [one for one in (find(column, names) for column in columns) if one is not None]
+        if len(of) < len(columns):
+            column = next(one for one in columns if find(one, names) is None)
             close = did_you_mean(column, names, f"columns of {relation.name}")
             message = f"relation `{relation.name}` has no column `{bare(column)}`"
             self.findings.report("NEEL2204", message, node.query.span, close)
             return None
-        request = MemberRequest(attribute, relation, of, self.findings.at(node))
+        place = self.findings.at(node)
+        request: MemberRequest | MembersRequest = MemberRequest(attributes[0], relation, of[0], place)
+        if len(of) > 1:
+            request = MembersRequest(tuple(attributes), relation, tuple(of), place)
         self.requests.append(request)
         found = _renamed(node.operand, request, node.span)
         return e.Negation(found, span=node.span) if node.negated else found
+
+    def _fit(self, node: e.InQuery, columns: Sequence[str]) -> bool:
+        """Whether the values before IN are of one event, and as many as the columns behind it."""
+        operands = (node.operand, *node.others)
+        if len(columns) != len(operands):
+            message = f"IN compares {len(operands)} values with {len(columns)} columns"
+            self.findings.report("NEEL4053", message, node.query.span, _MEMBER)
+            return False
+        if len(operands) > MOST_TOGETHER:
+            message = f"IN compares at most {MOST_TOGETHER} values together"
+            self.findings.report("NEEL4053", message, self.findings.at(node), _MEMBER)
+            return False
+        if len({_event_text(one) for one in operands}) > 1:
+            message = "IN compares values of one event, but these are of several"
+            self.findings.report("NEEL4053", message, self.findings.at(node), _MEMBER)
+            return False
+        return True
 
     def shared(self, item: str | e.SharedLevel) -> str | None:
         if isinstance(item, str):
@@ -289,7 +337,7 @@ class _Deriving:
             case (e.Name((_,)) | e.Subscript() | e.Slice() as event, *rest) if len(rest) < 2:
                 pass
             case _:
-                message = "`concept` takes an event and, if anything, a declared type"
+                message = "`concept` takes an event and, optionally, a declared type"
                 self.findings.report("NEEL2262", message, node.span, _CONCEPT)
                 return None
         request = ConceptRequest(None, self.catalog)
@@ -297,7 +345,7 @@ class _Deriving:
             concept = self.catalog.concept(one.parts[0]) if isinstance(one, e.Name) else None
             if concept is None or not isinstance(one, e.Name) or len(one.parts) > 1:
                 hint = did_you_mean(str(one), self.catalog.concepts, "declared types") or _CONCEPT
-                self.findings.report("NEEL2262", f"`{one}` is no CREATE TYPE", one.span, hint)
+                self.findings.report("NEEL2262", f"`{one}` is not declared with CREATE TYPE", one.span, hint)
                 return None
             request = ConceptRequest(quote(concept.name), self.catalog)
         self.requests.append(request)
@@ -315,30 +363,48 @@ def _attribute(value: e.Expr) -> str | None:
     return None
 
 
-def selected_column(text: str) -> tuple[str, str] | None:
-    """The column and the relation of `SELECT column FROM relation`; None if the text is more than that.
+MOST_TOGETHER = 3
+"""How many values can stand before IN: each doubles what is looked up, as any of them may be NULL."""
 
-    >>> selected_column("SELECT b.id FROM Blacklist b"), selected_column("SELECT id FROM B WHERE id > 1")
-    (('id', 'Blacklist'), None)
+
+def _event_text(value: e.Expr) -> str:
+    """The event that a reference to an attribute names."""
+    match value:
+        case e.Name((event, _)):
+            return event.lower()
+        case e.MemberAccess(base):
+            return str(base).lower()
+    return str(value)
+
+
+def selected_columns(text: str) -> tuple[tuple[str, ...], str] | None:
+    """The columns and the relation of `SELECT column, ... FROM relation`; None if the text is more than that.
+
+    >>> selected_columns("SELECT b.id FROM Blacklist b"), selected_columns("SELECT id FROM B WHERE id > 1")
+    ((('id',), 'Blacklist'), None)
     """
     try:
         statements = script(f"{text};").statements
     except NeelError:
         return None
     match statements:
-        case (RunQuery(Select(items=(Output(expression=e.Name(parts)),)) as query),):
-            pass
+        case (RunQuery(Select() as query),):
+            parts = [one.expression.parts for one in query.items if isinstance(one.expression, e.Name)]
         case _:
             return None
+    if not parts or len(parts) < len(query.items):
+        return None
     plain = replace(query, items=(), sources=(), distinct=False) == Select((), ())
     match query.sources:
-        case (FromStream(alias, None, None, None, name=name),) if plain and len(parts) <= 2:
-            is_known = len(parts) == 1 or find(parts[0], [bare(alias or name)]) is not None
-            return (parts[-1], name) if is_known else None
+        case (FromStream(alias, None, None, None, name=name),) if plain:
+            known = [bare(alias or name)]
+            fits = (len(one) == 1 or (len(one) == 2 and find(one[0], known) is not None) for one in parts)
+            return (tuple(one[-1] for one in parts), name) if all(fits) else None
     return None
 
 
-def _renamed(value: e.Expr, request: LevelRequest | MemberRequest, span: Span | None) -> e.Expr:
+def _renamed(value: e.Expr, request: Request, span: Span | None) -> e.Expr:
+    assert not isinstance(request, ConceptRequest), "named elsewhere"
     name = Identifier(quote(request.name), span or request.span)
     match value:
         case e.Name((event, _)):
@@ -377,10 +443,14 @@ def _output_name(expression: e.Expr) -> str:
 
 def check_levels(match: Match, findings: Findings) -> None:
     """Report attributes whose values cannot be values of the level that they are said to be of."""
+    _check_attributes(match, findings)
     for stream in match.streams:
         for one in stream.derived:
             if isinstance(one, MemberColumn):
-                _check_member(stream, one, findings)
+                _check_member(stream, one.attribute, one.relation, one.of, one.span, findings)
+            if isinstance(one, MembersColumn):
+                for attribute, of in zip(one.attributes, one.of, strict=True):
+                    _check_member(stream, attribute, one.relation, of, one.span, findings)
             if not isinstance(one, LevelColumn) or not one.attribute:
                 continue
             own, level = _column_type(stream, one.attribute), _column_type(one.relation, one.of)
@@ -390,16 +460,29 @@ def check_levels(match: Match, findings: Findings) -> None:
                 findings.report("NEEL2101", message, one.span, hint)
 
 
-def _check_member(stream: Stream, one: MemberColumn, findings: Findings) -> None:
-    if not one.attribute:
+def _check_attributes(match: Match, findings: Findings) -> None:
+    """Report attributes before IN that no stream has; of the first, the binder does."""
+    found: dict[str, list[MembersColumn]] = {}
+    for one in (one for stream in match.streams for one in stream.derived):
+        if isinstance(one, MembersColumn):
+            found.setdefault(one.name, []).append(one)
+    for columns in found.values():
+        for place, of in list(enumerate(columns[0].of))[1:]:
+            if not any(one.attributes[place] for one in columns):
+                message = f"no stream of this pattern has the attribute that is compared with `{of}`"
+                findings.report("NEEL2003", message, columns[0].span)
+
+
+def _check_member(
+    stream: Stream, attribute: str, relation: Stream, of: str, span: Span | None, findings: Findings
+) -> None:
+    if not attribute:
         return
-    own, other = _column_type(stream, one.attribute), _column_type(one.relation, one.of)
+    own, other = _column_type(stream, attribute), _column_type(relation, of)
     if not is_comparable(own, other) or not can_be_level(own):
-        message = (
-            f"`{one.attribute}` of {stream.name} is {own}, and `{one.of}` of {one.relation.name} is {other}"
-        )
-        hint = "values are looked up: both are of one type, STRING, BOOLEAN, DATE, TIMESTAMP or integers"
-        findings.report("NEEL2101", message, one.span, hint)
+        message = f"`{attribute}` of {stream.name} is {own}, and `{of}` of {relation.name} is {other}"
+        hint = "both must have the same type: STRING, BOOLEAN, DATE, TIMESTAMP or integers"
+        findings.report("NEEL2101", message, span, hint)
 
 
 def _column_type(stream: Stream, name: str) -> DataType:

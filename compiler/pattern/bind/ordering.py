@@ -31,8 +31,8 @@ def bind_order(
     """
     if not query.order_by:
         if query.limit is not None:
-            message = "LIMIT without ORDER BY: matches are a set, and no one is the first"
-            hint = "say which rows come first: ORDER BY match_start, if RETURN has it"
+            message = "LIMIT without ORDER BY: matches form a set without an order"
+            hint = "say which rows come first: ORDER BY match_start, if RETURN contains it"
             findings.report("NEEL3035", message, findings.at(query.limit_clause, query), hint)
         return None
     ordering = _Ordering(query, columns, findings)
@@ -103,7 +103,7 @@ class _Ordering:
             case e.Name() | e.Subscript() | e.Slice() | e.MemberAccess() | e.Star():
                 return self.unknown(node)
             case e.Call() if is_aggregate(node):
-                message = f"{BY_COLUMNS}, and `{node}` is none"
+                message = f"{BY_COLUMNS}, and `{node}` is not one"
                 return self.nothing(node, message, "return it, and order by that column")
             case e.Call() if not is_known(node):
                 report_unknown(node, (), self.findings.report)
@@ -120,7 +120,7 @@ class _Ordering:
 
     def unknown(self, node: e.Expr) -> e.Expr:
         hint = did_you_mean(str(node), [written(name) for name in self.columns], "its columns")
-        return self.nothing(node, f"{BY_COLUMNS}, and `{node}` is none", hint or "return it, too")
+        return self.nothing(node, f"{BY_COLUMNS}, and `{node}` is not one", hint or "return it, too")
 
     def nothing(self, node: e.Expr, message: str, hint: Hint | str) -> e.Expr:
         self.broken = True

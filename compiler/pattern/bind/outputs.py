@@ -173,7 +173,7 @@ def bind_outputs(returns: Return | None, place: ExpressionScope, is_imprecise: b
 def _refuse_numbers(columns: list[OutputColumn], place: ExpressionScope) -> None:
     for column in columns:
         if any(isinstance(node, e.MatchProperty) and node.name == MATCH_NUMBER for node in walk(column)):
-            message = "`match_number` numbers matches, and a row with an aggregate stands for many"
+            message = "`match_number` numbers matches, but a row with an aggregate stands for many"
             place.findings.report(
                 "NEEL3035", message, column.span, "leave it out, or leave out the aggregates"
             )
@@ -217,7 +217,7 @@ def _attributes(name: str, star: e.Star, place: ExpressionScope) -> Iterator[Out
     if variable is None:
         return
     if variable.kind != EVENT:
-        message = f"`{variable.name}` is a list, and `{star}` does not say of which element"
+        message = f"`{variable.name}` is a list, and `{star}` does not say which element"
         place.findings.report(
             "NEEL3011", message, place.findings.at(star), write(f"{variable.name}[]", " for all of them")
         )
@@ -239,8 +239,8 @@ def _column(expression: e.Expr, item: Output, place: ExpressionScope) -> OutputC
             place.findings.report("NEEL2013", message, span, "give it one: CAST(NULL AS STRING)")
         return None
     if over_matches(bound) and _per_match(bound):
-        message = "this mixes an aggregate over all matches with values of single ones"
-        hint = "return them as columns of their own: those without an aggregate make the groups"
+        message = "this mixes an aggregate over all matches with values of single matches"
+        hint = "return them as separate columns: those without an aggregate form the groups"
         place.findings.report("NEEL3020", message, span, hint)
         return None
     name = output_name(expression) if item.alias is None else bare(item.alias)

@@ -383,7 +383,7 @@ def check_partial(query: PatternQuery, outputs: Outputs, is_imprecise: bool, fin
         if column.name.casefold() in COLUMNS:
             message = f"`{column.name}` is a column of partial matches"
             other = written(column.name + "_2")
-            hint = f"give it another name: AS {other}" if column.span else "call the variable otherwise"
+            hint = f"give it another name: AS {other}" if column.span else "rename the variable"
             findings.report("NEEL2009", message, findings.at(column, keyword), hint)
 
 
@@ -392,7 +392,7 @@ def _refused(
 ) -> Iterator[tuple[str, Node | Span | None, str]]:
     pattern, returns = query.pattern, query.returns
     if not isinstance(pattern, p.Seq):
-        yield "a pattern that is no SEQ", pattern, HINT
+        yield "a pattern that is not a SEQ", pattern, HINT
     else:
         first = next((part for part in pattern.parts if not isinstance(part, p.Not)), None)
         if first is not None and not isinstance(first, p.Event):
@@ -404,5 +404,5 @@ def _refused(
     if returns is not None and returns.collapsed:
         yield "RETURN COLLAPSED", returns, "leave out COLLAPSED: one match is kept for each start anyway"
     if outputs.aggregated:
-        hint = "return what is to be counted, and give the result to neelc.funnel"
+        hint = "return the columns to count, and pass the result to neelc.funnel"
         yield "aggregates over all matches", returns, hint

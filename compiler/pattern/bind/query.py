@@ -64,7 +64,7 @@ def check_pattern(scopes: Scopes, has_window: bool, findings: Findings) -> None:
     if lost and not scopes.results():
         findings.report(
             "NEEL3008",
-            "EXISTS drops every variable, so that a match would bind no event",
+            "EXISTS drops every variable, so a match would bind no event",
             findings.at(root),
             f"leave one of them in, for example {lost[0].name}",
         )
@@ -88,10 +88,10 @@ def _check_part(node: Pattern, path: Path, scopes: Scopes, findings: Findings) -
 
 
 def _misplaced(node: Not, what: str, findings: Findings) -> None:
-    hint = "say what must be there as well: SEQ(A a, !B b, C c)"
+    hint = "add a positive part: SEQ(A a, !B b, C c)"
     findings.report(
         "NEEL3005",
-        f"{what} cannot be negative: `!` stands before a part of SEQ or AND",
+        f"{what} cannot be negative: `!` can only precede a part of SEQ or AND",
         findings.at(node),
         hint,
     )
@@ -105,7 +105,7 @@ def _check_list(node: Listing, parts: tuple[Pattern, ...], findings: Findings) -
                 _misplaced(part, "a branch of OR", findings)
     if not parts or (not isinstance(node, Or) and all(isinstance(part, Not) for part in parts)):
         hint = (
-            f"add what must be there: {operator}(A a, !B b)"
+            f"add a positive part: {operator}(A a, !B b)"
             if operator != "AND_NEG"
             else "AND_NEG(A a, !C c, B b)"
         )
@@ -114,9 +114,7 @@ def _check_list(node: Listing, parts: tuple[Pattern, ...], findings: Findings) -
         positive = [i for i, part in enumerate(parts) if not isinstance(part, Not)]
         for i, part in enumerate(parts):
             if isinstance(part, Not) and not positive[0] < i < positive[-1]:
-                message = (
-                    "a negative part of AND_NEG must stand between two positive ones: that is where it looks"
-                )
+                message = "a negative part of AND_NEG must be between two positive parts"
                 hint = "put it between them, or use AND(...) with WITHIN"
                 findings.report("NEEL3006", message, findings.at(part, node), hint)
 
@@ -153,10 +151,10 @@ def _short(number: int) -> str:
 def _check_repeat(node: Repeat, part: Pattern, least: int, most: int | None, findings: Findings) -> None:
     span = findings.at(node)
     if least < 0 or most == 0:
-        hint = "!B b says that there is none; B* b[] allows none"
+        hint = "!B b means that there is none; B* b[] allows none"
         findings.report("NEEL3016", "a repetition of nothing binds no event", span, hint)
     elif most is not None and most < least:
-        message = f"at least {least} and at most {most} times cannot be"
+        message = f"at least {least} and at most {most} times is impossible"
         findings.report("NEEL3016", message, span, f"write {{{most},{least}}}")
     elif max(least, most or 0) > MOST_ELEMENTS:
         hint = "B{1,} b[] has no upper bound"
@@ -229,7 +227,7 @@ def _check_bounded(part: Pattern, left: bool, right: bool, place: str, findings:
             "AND": "a negative part of AND",
             "optional": "beside parts that can be empty, a negative part",
         }.get(place, f"a {edge} negative part")
-        message = f"{what} looks as far as the window reaches, and there is none"
+        message = f"{what} looks as far as the window reaches, but there is no window"
         findings.report("NEEL3004", message, findings.at(part), "add WITHIN, for example WITHIN 10 MINUTES")
     _check_bounds(part.part, True, True, findings)
 
@@ -394,7 +392,7 @@ def _require_partition(
     if not partition and len(findings.diagnostics) == before:
         findings.report(
             "NEEL3023",
-            "PARTITION CONTIGUITY requires a partition, and the query has none",
+            "PARTITION CONTIGUITY requires a partition, but the query has none",
             findings.at(query.strategy_keyword, query),
             "add PARTITION BY id, or a condition [id]",
         )

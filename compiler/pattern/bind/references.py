@@ -26,7 +26,7 @@ def bind_index(expression: Expr, name: str, place: ExpressionScope) -> Index | N
     span = findings.at(expression)
     if isinstance(found, Index):
         if found.anchor == "CURRENT" and place.in_return:
-            message = f"`i` runs over the elements of `{name}` in a condition; in RETURN it has no meaning"
+            message = f"`i` stands for the elements of `{name}` in a condition; it is not allowed in RETURN"
             words = f"write {name}[last], {name}[1], or {name}[] for all of them"
             findings.report("NEEL3013", message, span, Hint(words, ("last", "1")))
             return None
@@ -188,7 +188,10 @@ class References:
             hint = hint or "write WITH CONFIDENCE >= 0.6"
             hint = "ORDER BY and LIMIT choose among the rows" if name == MATCH_NUMBER else hint
             self.findings.report(
-                "NEEL2010", f"`{name}` is known for complete matches: in RETURN only", span, hint
+                "NEEL2010",
+                f"`{name}` is known only for complete matches, so it is allowed only in RETURN",
+                span,
+                hint,
             )
             return None
         clock = self.place.clock
@@ -216,7 +219,7 @@ class References:
         if self.place.in_return and not self.in_aggregate:
             other = f"{base.text}[last].{name}"
             hint = Hint(f"{hint.words}, or {other}", (*hint.replacements, other))
-        message = f"`{base.text}` is a list, and `{whole}` does not say of which element"
+        message = f"`{base.text}` is a list, and `{whole}` does not say which element"
         self.findings.report("NEEL3011", message, node.span, hint)
         return None
 
@@ -254,7 +257,7 @@ class References:
         clocks = ", ".join(f"{entry.name} has {entry.clock}" for entry in known.entries)
         columns = [entry.stream.start for entry in known.entries if entry.stream is not None]
         hint = f"name the column that holds it: {base.text}.{written(columns[0])}"
-        self.findings.report("NEEL2011", f"the time of `{base.text}` has no one type: {clocks}", span, hint)
+        self.findings.report("NEEL2011", f"the time of `{base.text}` has several types: {clocks}", span, hint)
 
     def field(self, base: e.Expr, name: str, span: Span, node: e.Expr) -> e.Expr | None:
         kind = value_type(base)
@@ -334,7 +337,7 @@ class References:
         message = f"`{text}` is {what}, not a list: it takes no index"
         hint = write(text, ", or repeat it in the pattern: +, * or {n,m}")
         if not isinstance(base, PartialReference):
-            hint = write(text, "; brackets without an index stand after the variable of a list: b[].x")
+            hint = write(text, "; empty brackets follow the variable of a list: b[].x")
         self.findings.report("NEEL3012", message, self.findings.at(node), hint)
 
     def whole(self, base: PartialReference, node: e.Expr) -> e.Expr | None:

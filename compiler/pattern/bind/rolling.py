@@ -65,7 +65,7 @@ def _check_type(step: RollStep, rolled: RolledQuery, catalog: Catalog, findings:
         message = f"`{bare(step.target)}` is {'below' if rolled.is_up else 'above'} `{bare(step.source)}`"
         findings.report("NEEL3061", message, findings.at(step.target, step), f"write {words}")
     elif concept is None:
-        message = f"`{bare(coarser)}` is no CREATE TYPE: nothing is below it"
+        message = f"`{bare(coarser)}` is not declared with CREATE TYPE, so nothing is below it"
         hint = did_you_mean(coarser, catalog.concepts, "declared types")
         findings.report("NEEL3061", message, findings.at(coarser, step), hint or _declare(finer, coarser))
     else:
@@ -239,7 +239,7 @@ class _Rolling:
         if not changed or len(changed) == len(operands):
             return
         other = next(one for one in operands if one not in changed)
-        message = f"`{changed[0]}` becomes a value of another level, and `{other}` beside it does not"
+        message = f"`{changed[0]}` becomes a value of another level, but `{other}` does not"
         hint = f"leave `{node}` out of `{self.rolled.name}`, or compare with another attribute"
         self.findings.report("NEEL3063", message, self.findings.at(self.rolled), hint)
 

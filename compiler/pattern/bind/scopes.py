@@ -253,7 +253,7 @@ def lookup(name: str, span: Span, place: ExpressionScope, alone: bool = False) -
     meant = place.scopes.meant(name, place.at)
     if len(meant) > 1:
         message = f"`{name}` could be more than one component of the pattern"
-        hint = f"name the one that is meant in the pattern: {name} {written(bare(name).lower() + '1')}"
+        hint = f"name the intended one in the pattern: {name} {written(bare(name).lower() + '1')}"
         place.findings.report("NEEL2002", message, span, hint)
         return None
     if not meant:
@@ -274,10 +274,10 @@ def _refusal(v: DeclaredVariable, place: ExpressionScope) -> tuple[str, str, Hin
             return _hidden_in_closure(v, path, place)
     if v.kind == "closure" and is_in_body(place.at, v.path):
         list_of_all = f"`{v.name}` is the list of all iterations"
-        message = f"{list_of_all}, and this condition is evaluated for each of them alone"
+        message = f"{list_of_all}, and this condition is evaluated for each of them separately"
         return "NEEL3010", message, f"put the condition after the closure: WHERE {v.name}[i-1]. ..."
     if v.negations and place.in_return:
-        message = f"`{v.name}` belongs to a negative part: in a match there is no event for it"
+        message = f"`{v.name}` belongs to a negative part, so a match has no event for it"
         return "NEEL3030", message, "return variables of positive parts"
     if v.dropped is not None and not is_inside(place.at, v.dropped):
         message = f"`{v.name}` is not visible here: EXISTS drops it"
@@ -293,7 +293,7 @@ def _hidden_in_closure(
 ) -> tuple[str, str, Hint | str]:
     closures = [c for c in place.scopes.variables if c.path in v.closures]
     closure = next(c for c in closures if c.path == path)
-    message = f"`{v.name}` is bound anew in each iteration of `{closure.name}`, and not visible outside it"
+    message = f"`{v.name}` is bound again in each iteration of `{closure.name}`, and not visible outside it"
     if v.dropped is not None or v.negations != closure.negations:
         return "NEEL3010", message, "put the condition inside the closure"
     outer, *nested = [c.name for c in closures if not is_in_body(place.at, c.path)]
@@ -303,7 +303,7 @@ def _hidden_in_closure(
 
 def _report_unknown(name: str, span: Span, place: ExpressionScope, alone: bool) -> None:
     if bare(name).casefold() in ("i", "last"):
-        hint: Hint | str | None = "as an index it stands in brackets only: b[i], b[last]"
+        hint: Hint | str | None = "as an index, it is allowed only in brackets: b[i], b[last]"
     elif alone and changing(bare(name)):
         hint = changing(bare(name))
     else:
@@ -315,7 +315,7 @@ def _variable_hint(name: str, place: ExpressionScope, alone: bool) -> Hint | Non
     hint = did_you_mean(name, [bare(v.name) for v in visible(place)], "variables in scope")
     if hint is None or hint.replacements or not alone:
         return hint
-    return Hint(f"{hint.words}; a string stands between quotes: '{bare(name)}'")
+    return Hint(f"{hint.words}; a string needs quotes: '{bare(name)}'")
 
 
 def _owner_hint(name: str, place: ExpressionScope) -> Hint | None:

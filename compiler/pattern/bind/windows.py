@@ -25,7 +25,7 @@ from neelc.source import Span
 
 
 def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Window | None:
-    """`window` as a whole number of a unit that is always equally long; None, and a report, if there is none.
+    """`window` as a whole number of a unit of fixed length; None, and a report, if there is none.
 
     >>> from neelc.source import Source
     >>> def bound(count, unit):
@@ -72,9 +72,9 @@ def bind_window(window: Window, clock: Clock | None, findings: Findings) -> Wind
 def _own_unit(window: Window, clock: Clock | None, findings: Findings) -> str | None:
     """The unit of a bare number: that of the streams' integer timestamps."""
     if clock is not None and clock.unit is None:
-        why = f"the timestamps are no integers but {clock.type}"
+        why = f"the timestamps are {clock.type}, not integers"
         if is_integer(clock.type):
-            why = "the streams count in different units"
+            why = "the streams use different units"
         findings.report(
             "NEEL3027",
             f"a window of {window.count} has no unit, and {why}",
@@ -96,7 +96,7 @@ def _whole(length: Fraction, preferred: str, window: Window, findings: Findings)
 
 def _literal(count: int, unit: str, window: Window, findings: Findings) -> Window | None:
     if count >= 2**63:
-        findings.report("NEEL3026", "this window is longer than any time there is", findings.at(window))
+        findings.report("NEEL3026", "this window is longer than any possible time", findings.at(window))
         return None
     kind = types.INT if count < 2**31 else types.BIGINT
     return Window(Literal(count, kind, span=window.count.span), unit, span=window.span)
@@ -123,8 +123,8 @@ def _of_interval(window: Window, interval: Interval, findings: Findings) -> Wind
 
 
 def _report_uneven(what: str, span: Span, findings: Findings) -> None:
-    hint = "use a unit that is always equally long, such as DAYS or WEEKS"
-    findings.report("NEEL3028", f"{what} is not always equally long", span, hint)
+    hint = "use a unit of fixed length, such as DAYS or WEEKS"
+    findings.report("NEEL3028", f"{what} varies in length", span, hint)
 
 
 def _number(count: Expr) -> Fraction | None:
@@ -159,7 +159,8 @@ def check_strategy(strategy: SelectionStrategy, pattern: Pattern, findings: Find
             "NEEL3022",
             f"{strategy} is not defined for {_WORDS.get(type(odd), 'this part')}",
             findings.at(odd, pattern),
-            "it takes a SEQ of single events, repetitions and negations, or an OR of such; or use "
+            "it requires a SEQ of single events, repetitions and negations, or an OR of such "
+            "sequences; or use "
             f"{SelectionStrategy.ANY_MATCH}",
         )
 

@@ -308,6 +308,16 @@ class PlacedVariable:
         return tuple(dict.fromkeys((*self._elements(1, -1), *before, *self.firsts)))
 
     @property
+    def far_back(self) -> tuple[IterationName, ...]:
+        """What conditions on an iteration see of those further back than the one before."""
+        loop = self.loop
+        return (
+            ()
+            if loop is None
+            else tuple(replace(name, lag=lag) for lag in loop.lags for name in self._iteration)
+        )
+
+    @property
     def firsts(self) -> tuple[ElementName, ...]:
         """The first and last events of the lists in the first iteration: `k[1].b[1]`, `k[1].b[last]`."""
         names = () if self.loop is None else self.loop.names
@@ -641,7 +651,7 @@ def block_variables(block: Block, facts: QueryFacts, keyed: frozenset[str]) -> B
         items[item.variable] = (*items.get(item.variable, ()), item)
         # What a list begins and ends with lies where the list does; an iteration cannot be sure of it.
         next_one = () if item.loop is None else (IterationName(item.variable, lag=-1),)
-        ends = (name for name in (*item.names, *item.earlier, *next_one) if name != item.variable)
+        ends = (n for n in (*item.names, *item.earlier, *item.far_back, *next_one) if n != item.variable)
         for name in dict.fromkeys(ends):
             end = replace(item, variable=name, type=_type_of(name, item), loop=None)
             items[name] = (*items.get(name, ()), end)

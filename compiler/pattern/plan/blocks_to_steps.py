@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull
+from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull, WholeEvent
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.patterns import GapReach
+from neelc.ir.types import Struct
 from neelc.pattern.plan.blocks import (
     Block,
     BlockCondition,
     BlockVariables,
     PlacedVariable,
-    UnsupportedQuery,
     implies,
     in_bound,
     lag,
@@ -179,8 +179,6 @@ def _looks_beyond(check: Block, closure: PlacedVariable, order: StepOrder) -> bo
     of = closure.variable
     names = [name for condition in check.all_conditions() for name in condition.names]
     inside = [one for name in names if (one := iteration_of(name, of)) is not None]
-    if any(isinstance(one, IterationName) and one.lag > 1 for one in inside):
-        raise UnsupportedQuery(f"EACH NEXT with a condition on elements further back than `{of}[i-1]`")
     if of in names or not all(map(_is_seen_in_iteration, inside)):
         return True
     is_wide = check.reach in (GapReach.UNTIL, GapReach.WITHOUT)
@@ -198,8 +196,9 @@ def late_check(
 ) -> PlanStep:
     """The step that makes a check for each iteration of a list that is complete; of closures inside of
     closures, the outermost first, for each iteration of the innermost."""
-    around, made = order.around | order.own, check
+    around, made = order.around | order.own, _by_definition(check, closures[-1])
     for closure in closures:
+        around |= {*closure.far_back}
         names = (IterationName(closure.variable, lag=lag) for lag in (1, -1))
         bound = (
             () if closure.loop is None else (name for one in closure.loop.body.items for name in one.names)
@@ -226,6 +225,24 @@ def late_check(
         skipped = 1 if check.begins_at_element and closure is closures[-1] else 0
         step = EachElement(closure.variable, closure.loop.names, (step,), skipped, when, marks)
     return step
+
+
+def _by_definition(check: Block, closure: PlacedVariable) -> Block:
+    """The check with its conditions on elements further back than the one before: they hold where there is
+    none. For the one before, such iterations are left out."""
+    of = closure.variable
+
+    def changed(condition: BlockCondition) -> BlockCondition:
+        back = lag(condition.expression, of)
+        if back < 2:
+            return condition
+        found = (name for name in closure.far_back if name.lag == back)
+        absent = (IsNull(WholeEvent(reference_to(name), Struct(()))) for name in found)
+        return replace(condition, expression=Disjunction((*absent, condition.expression)))
+
+    if check.reach is None:
+        return check
+    return replace(check, conditions=[changed(one) for one in check.conditions])
 
 
 def _of_complete_list(block: Block, closure: PlacedVariable) -> Block:

@@ -37,6 +37,9 @@ TEXTS = {
     ("Present", "part"),
     ("Fold", "function"),
     ("Fold", "type"),
+    ("ApplyLambda", "operation"),
+    ("ApplyLambda", "parameters"),
+    ("LambdaArgument", "name"),
     ("VariableOutput", "name"),
 }
 
@@ -121,7 +124,7 @@ def _of_field(
             return columns(value)
     if place in TEXTS:
         return value
-    if place == ("Apply", "type") or place == ("Constant", "value"):
+    if place in (("Apply", "type"), ("Constant", "value")):
         return value
     return _renamed(value, variables, roles, columns)
 

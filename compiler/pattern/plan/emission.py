@@ -152,6 +152,9 @@ def _refuse_kept(planned: KernelPlan, kept: KeptMatches, window: int | None) -> 
     if window is None:
         what = "a window of EVENTS" if query.within is not None else "events that last, without WITHIN,"
         raise UnsupportedQuery(f"{kept} with {what} {where}", kept.span)
+    if planned.program.kept is not None and planned.program.kept.by:
+        by = ", ".join(kept.partition)
+        raise UnsupportedQuery(f"{kept} for each {by} under {query.strategy} {where}", kept.span)
     absent = frozenset(may_be_absent(planned.plan.steps))
     if kept.one_per and absent.issuperset(kept.one_per):
         refusal = EndlessGroups(

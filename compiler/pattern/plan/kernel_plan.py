@@ -17,10 +17,12 @@ from neelc.pattern.analysis.equalities import Shortcut
 from neelc.pattern.analysis.keys import Key
 from neelc.pattern.plan.blocks import UnsupportedQuery, renamed, variable_of
 from neelc.pattern.plan.columns import (
+    CODE,
     EVENT,
     PLAIN_NAME,
     EventColumn,
     EventColumns,
+    attribute,
     order_names,
     plain_columns,
     width_of,
@@ -107,7 +109,8 @@ def outputs_of(
                 name = columns.column(reference, variable).name
             for one in _events_of(variable, bodies):  # an iteration without fields would be lost
                 fields.setdefault(one, {})[name] = name
-    lists = {variable_of_name(repeat.variable) for repeat in lists_bound(plan.steps)}
+    bound = [name for one in lists_bound(plan.steps) for name in (one.variable, *(n.list for n in one.names))]
+    lists = {variable_of_name(name) for name in bound}
 
     def outputs(variables: tuple[str, ...]) -> tuple[VariableOutput, ...]:
         names = struct_names(variables)
@@ -333,22 +336,25 @@ _SKIPS = {
 
 
 def kept_of(
-    query: Match, keys: Sequence[Key], unit: str, outputs: Sequence[VariableOutput]
+    query: Match,
+    keys: Sequence[Key],
+    unit: str,
+    outputs: Sequence[VariableOutput],
+    columns: EventColumns | None = None,
 ) -> MatchSelection | None:
-    """Which matches of a key are kept; raises `UnsupportedQuery` if events are not partitioned as matches.
+    """Which matches of a key are kept; raises `UnsupportedQuery` if events are not partitioned as matches,
+    and their `columns` do not tell matches apart.
 
     >>> from pattern_examples import query
     >>> match = query("SEQ(A a, B b) AFTER MATCH SKIP TO b SUPPRESS 2 SECONDS RETURN a.x")
     >>> kept_of(match, (), "MILLISECOND", ())
     MatchSelection(order=('a', 'b'), one_per=(), skip=<SkipTarget.LAST_OF: 'LAST'>, variable='b', \
-suppress=2000, compared=())
+suppress=2000, compared=(), by=())
     """
     kept = query.kept
     if kept is None:
         return None
-    if {key.name for key in keys} != set(map(bare, kept.partition)):
-        by = ", ".join(kept.partition)
-        raise UnsupportedQuery(f"{kept} for each {by}, by which the events cannot be kept apart")
+    missing = [name for name in kept.partition if bare(name) not in {key.name for key in keys}]
     skip = kept.skip
     return MatchSelection(
         kept.order,
@@ -357,7 +363,26 @@ suppress=2000, compared=())
         None if skip is None else skip.variable,
         None if kept.suppress is None else width_of(kept.suppress, unit)[0],
         tuple(_compared(outputs)),
+        tuple(_column_of_all(query, name, outputs, columns) for name in missing),
     )
+
+
+def _column_of_all(
+    query: Match, name: str, outputs: Sequence[VariableOutput], columns: EventColumns | None
+) -> str:
+    """The column that has the value of an attribute, whichever event of a match it is of."""
+    types = {type.name: type for type in query.types}
+    variables = {variable_of_name(one.variable) for output in outputs for _, one in output.bound}
+    asked = () if columns is None else sorted(variables & set(columns.type_of_variable))
+    found = {
+        columns.column(attribute(variable, name, types[type]), variable, CODE).name
+        for variable in asked
+        if columns is not None
+        for type in columns.type_of_variable[variable]
+    }
+    if len(found) != 1:
+        raise UnsupportedQuery(f"{query.kept} for each {name}, which is not of one type in all streams")
+    return found.pop()
 
 
 def _compared(outputs: Sequence[VariableOutput]) -> Iterator[tuple[EventName, tuple[str, ...]]]:
@@ -606,13 +631,16 @@ def plan_to_kernel(
         clause = "WITH PARTIAL MATCHES" if query.kept is None else str(query.kept)
         raise UnsupportedQuery(f"{clause} with the condition `{conditions}`")
     outputs = outputs_of(query, plan, kernel.residual, columns)
+    selection = kept_of(query, keys, plan.unit, outputs, columns)
+    by = () if selection is None else selection.by
+    coded = {name for group in kernel.codings for name in group}
     cuts = tuple(cut for shortcut in shortcuts for cut in _cut(shortcut, plan, columns))
     program = PatternProgram(
         kernel.steps,
         outputs,
         tuple(role.name for role in plan.roles),
         tuple(column.name for column in key_columns),
-        kernel.codings,
+        (*kernel.codings, *((name,) for name in by if name not in coded)),
         lasting=plan.lasting,
         counted=plan.counted,
         everything=plan.everything,
@@ -623,7 +651,7 @@ def plan_to_kernel(
         collapsed=plan.collapsed,
         furthest=furthest_of(query, outputs),
         order=order_names(query),
-        kept=kept_of(query, keys, plan.unit, outputs),
+        kept=selection,
         labels=tuple((role.variable, f"{role.type} {role.variable}") for role in plan.roles),
         clock=_clock(query, plan.unit),
     )

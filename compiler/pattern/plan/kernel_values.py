@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 
 from neelc.ir import expressions as e
@@ -65,9 +66,11 @@ from neelc.runtime.program import (
 from neelc.runtime.reference.evaluate import evaluate
 from neelc.runtime.reference.model import EvaluationContext
 from neelc.runtime.values.functions.space import SPATIAL
+from neelc.runtime.values.path_folds import FOLDS as VALUE_FOLDS
+from neelc.runtime.values.path_folds import LISTS as VALUE_LISTS
 from neelc.runtime.values.statistics import OF_LISTS
 from neelc.scalar.evaluate_constants import calls_declared
-from neelc.scalar.type_of import is_zoned, type_of, value_type
+from neelc.scalar.type_of import is_zoned, is_zoned_itself, type_of, value_type
 
 # Aggregates over lists that the kernel computes while it puts lists together.
 
@@ -107,7 +110,7 @@ def list_fold(node: Aggregate, columns: EventColumns, whole: bool = False) -> Li
     is_known = is_called or node.name in FOLDS
     if not ranged or node.distinct or not is_known or node.type not in _types(is_called):
         raise NotInKernel(str(node))
-    variable, running = _folded_list(node, ranged), ranged[0].upper is not None
+    variable, running = _folded_list(node, ranged), _is_running(ranged)
     assert node.argument is not None
     argument, named = _of_one_element(node.argument, ranged)
     if isinstance(node.argument, WholeEvent) and node.function is None:
@@ -122,6 +125,48 @@ def list_fold(node: Aggregate, columns: EventColumns, whole: bool = False) -> Li
     column, kind = columns.column(argument, name).name, _types(is_called)[node.type]
     of = listed_in(name, variable)
     return ListFold(variable, Fold(str(node), node.name, of, column, kind, is_called), running)
+
+
+def _is_running(ranged: tuple[EveryElement, ...]) -> bool:
+    return ranged[0].upper is not None
+
+
+def chosen_fold(node: Aggregate, columns: EventColumns, form: str) -> ListFold:
+    """The fold for an aggregate that is one of its values, in a column of a form that is compared as a
+    number; raises `NotInKernel`."""
+    if node.name not in CHOSEN or node.function is not None:
+        raise NotInKernel(str(node))
+    variable, running, argument, name = _one_column(node)
+    column = columns.column(argument, name, form).name
+    fold = Fold(f"{form} of {node}", node.name, listed_in(name, variable), column)
+    return ListFold(variable, fold, running)
+
+
+def value_fold(node: Aggregate, columns: EventColumns) -> ListFold:
+    """The fold for an aggregate of values as Python has them; raises `NotInKernel`."""
+    if node.function is not None or node.name not in (*VALUE_FOLDS, *VALUE_LISTS):
+        raise NotInKernel(str(node))
+    variable, running, argument, name = _one_column(node)
+    column, of = columns.column(argument, name).name, listed_in(name, variable)
+    kind, fold_name = value_type(node.type), f"value of {node}"
+    fold = Fold(fold_name, node.name, of, column, kind, of_values=True, distinct=node.distinct)
+    return ListFold(variable, fold, running)
+
+
+def _one_column(node: Aggregate) -> tuple[ListName, bool, Expr, IterationName]:
+    """The list that an aggregate is over, whether only the elements before `b[i]` are meant, and its argument
+    for one element, which is a column of events; raises `NotInKernel`."""
+    ranged = tuple(dict.fromkeys(lists(node.argument))) if node.argument is not None else ()
+    if not ranged or node.argument is None:
+        raise NotInKernel(str(node))
+    variable = _folded_list(node, ranged)
+    argument, named = _of_one_element(node.argument, ranged)
+    if len(named) != 1:
+        raise NotInKernel(str(node))
+    name = _iteration(next(iter(named)))
+    if not _is_column(argument, name):
+        raise NotInKernel(str(node))
+    return variable, _is_running(ranged), argument, name
 
 
 def _iteration(name: EventName) -> IterationName:
@@ -203,6 +248,9 @@ def _of_one_element(argument: Expr, ranged: tuple[EveryElement, ...]) -> tuple[E
     return changed, event_names(changed)
 
 
+CHOSEN = ("first", "last", "max", "min")
+"""Aggregates that are one of their values."""
+
 COUNTS = ("count", "count_if", "regr_count")
 TIMES = (DATE, TIMESTAMP, TIMESTAMP_NTZ)
 _NAMES = {"coalesce": "coalesce", "greatest": "greatest", "least": "least", "abs": "abs", "if": "if"}
@@ -236,17 +284,26 @@ class KernelValues:
         """A condition as operations: on whole columns, or else on single values; raises `NotInKernel`. For
         conditions that cannot be left for complete matches."""
         outside, self.whole = self.whole, True
+        folds, coded = dict(self.folds), list(self.coded)
         try:
             return self.value(condition)
         except NotInKernel:
-            if has_lists(condition) or any(map(_is_elsewhere, event_names(condition))) or is_zoned(condition):
+            self.folds, self.coded = folds, coded
+            if any(map(_is_elsewhere, event_names(condition))):
                 raise
+            return OneByOne(lowered(condition, partial(self._single, self._anchor(condition))))
         finally:
             self.whole = outside
-        return OneByOne(lowered(condition, self._single))
 
-    def _single(self, node: Node) -> Value | None:
-        """The column of an attribute, for what is computed one by one."""
+    def _anchor(self, condition: e.Expr) -> EventName | None:
+        """One of its variables that has an event for sure."""
+        ranged = {name_of(node.base) for node in walk(condition) if isinstance(node, EveryElement)}
+        names = (name for name in sorted(event_names(condition) - ranged, key=str))
+        return next((name for name in names if not self._may_be_absent(name)), None)
+
+    def _single(self, anchor: EventName | None, node: Node) -> Value | None:
+        """The column of an attribute, for what is computed one by one; and of what depends on the time zone,
+        which kernels do not get."""
         match node:
             case e.IsNull(e.WholeEvent(event), negated):
                 there = ColumnValue(*self._named(event, e.Literal(True, BOOLEAN)))
@@ -255,13 +312,36 @@ class KernelValues:
                 return ColumnValue(*self._named(event, node))
             case e.Attribute() | e.EventTime() | e.WholeEvent():
                 raise NotInKernel(str(node))
-            case e.Lambda():
-                raise NotInKernel(str(node))
+            case e.Aggregate():
+                return self._aggregate(node)
             case e.Call(function=function) if function is not None:
                 raise NotInKernel(str(node))
             case e.Call(declared=e.DeclaredFunction() as declared, arguments=arguments):
-                return self._declared(declared, (lowered(one, self._single) for one in arguments))
+                single = partial(self._single, anchor)
+                return self._declared(declared, (lowered(one, single) for one in arguments))
+            case e.Expr() if is_zoned(node):
+                return self._zoned(node, anchor)
         return None
+
+    def _aggregate(self, node: e.Aggregate) -> Value:
+        try:
+            if node.type not in (*NUMBERS, BOOLEAN):
+                raise NotInKernel(str(node))
+            return self._fold(node)
+        except NotInKernel:
+            return self._folded(value_fold(node, self.columns))
+
+    def _zoned(self, node: e.Expr, anchor: EventName | None) -> ColumnValue | None:
+        """A column that the engine computes; None if the parts of what several events have can be."""
+        names = event_names(node)
+        if len(names) > 1 or has_lists(node) or not _is_single(type_of(node)):
+            if is_zoned_itself(node):
+                raise NotInKernel(str(node))
+            return None
+        name = next(iter(names), anchor)
+        if name is None or (self._may_be_absent(name) and not is_null_without(node, name)):
+            raise NotInKernel(str(node))
+        return ColumnValue(name, self.columns.column(node, name).name)
 
     def _named(self, event: e.EventRef, expression: Expr) -> tuple[EventName, str]:
         name = name_of(event)
@@ -340,6 +420,9 @@ class KernelValues:
                 return Apply("or", self._all(operands))
             case e.Negation(operand):
                 return _not(self.value(operand))
+            case e.IsNull(e.WholeEvent(event), negated):
+                there = ColumnValue(*self._named(event, e.Literal(True, BOOLEAN)))
+                return Apply("isnotnull" if negated else "isnull", (there,))
             case e.IsNull(operand, negated):
                 return Apply("isnotnull" if negated else "isnull", (self.value(operand),))
             case e.IsTruth(operand, value, negated):
@@ -351,12 +434,18 @@ class KernelValues:
         return self._number(node)
 
     def _fold(self, node: e.Aggregate) -> Value:
-        """An aggregate over a list: numbers only."""
+        """An aggregate over a list: numbers, and times as numbers."""
+        if self.whole and node.type in TIMES:
+            return self._folded(chosen_fold(node, self.columns, NUMBER))
         folded = list_fold(node, self.columns, self.whole)
         self.folds[folded.fold.name] = folded
         total = Total(folded.fold.name)
         # Of a list that is not there, nothing is counted.
         return Apply("coalesce", (total, Constant(0))) if folded.fold.function in COUNTS else total
+
+    def _folded(self, folded: ListFold) -> Total:
+        self.folds[folded.fold.name] = folded
+        return Total(folded.fold.name)
 
     def _number(self, node: e.Expr) -> Value:
         kind = type_of(node)
@@ -428,19 +517,24 @@ class KernelValues:
             return Apply(op, self._all((left, right)))
         if not isinstance(kind, Decimal) and kind not in (STRING, BINARY):
             raise NotInKernel(str(left))
-        sides = (self._code(left), self._code(right))
-        self.coded.append(tuple(side.name for side in sides))
-        return Apply(op, sides)
+        (one, first), (other, second) = self._code(left), self._code(right)
+        self.coded.append((first, second))
+        return Apply(op, (one, other))
 
-    def _code(self, expression: e.Expr) -> ColumnValue:
-        """A column that is compared by the order of its values. One of an absent event is NULL."""
+    def _code(self, expression: e.Expr) -> tuple[Value, str]:
+        """A value of a column that is compared by the order of its values, and the column. One of an absent
+        event is NULL."""
         names = event_names(expression)
+        if self.whole and isinstance(expression, e.Aggregate):
+            folded = chosen_fold(expression, self.columns, CODE)
+            return self._folded(folded), str(folded.fold.column)
         if len(names) != 1 or has_lists(expression):
             raise NotInKernel(str(expression))
         variable = next(iter(names))
         if self._may_be_absent(variable) and not is_null_without(expression, variable):
             raise NotInKernel(str(expression))
-        return ColumnValue(variable, self.columns.column(expression, variable, CODE).name)
+        column = self.columns.column(expression, variable, CODE).name
+        return ColumnValue(variable, column), column
 
 
 def _is_single(type: DataType) -> bool:

@@ -249,6 +249,10 @@ def _move_to_hidden(
     if at.hidden is None:
         return
     moved = [condition for condition in body.conditions if with_lists(condition.names) & at.dropped]
+    for condition in moved:
+        if variable not in with_lists(condition.names):  # it must not hold where the list is empty
+            what = "EXISTS of an event that a closure names in a condition on none of its own events"
+            raise UnsupportedQuery(what, condition.expression.span)
     at.hidden.conditions += moved
     body.conditions[:] = [condition for condition in body.conditions if condition not in moved]
     checks = [check for check in body.checks if _looks_at(check, at.dropped, body)]

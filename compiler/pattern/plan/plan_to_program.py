@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from neelc.ir.expressions import Expr, conjuncts
 from neelc.pattern.plan.blocks import UnsupportedQuery, ranges, renamed
@@ -270,6 +271,8 @@ def _move(move: Move[Expr], value: Translate) -> Move[Value]:
         move.renames,
         checked,
         _all_translated(move.checks, value),
+        move.inner,
+        move.left,
     )
 
 
@@ -289,7 +292,8 @@ def _with_folds(step: KernelStep, values: KernelValues) -> KernelStep:
         case Follow(closures=closures):
             lists = tuple(closure.variable for closure in closures)
             running, final = (_folds(lists, values, running) for running in (True, False))
-            return replace(step, running=running, final=final)
+            inside = (_folds_inside(name, values, lambda one: isinstance(one, ElementName)) for name in lists)
+            return replace(step, running=running, final=(*final, *chain.from_iterable(inside)))
         case EachElement(variable, steps=inner):
             own = _folds_inside(variable, values, lambda name: isinstance(name, IterationName))
             return replace(
@@ -347,11 +351,22 @@ def _named_in_lists(steps: Sequence[KernelStep]) -> Iterator[EventName]:
 
 def _with_elements(step: KernelStep, named: frozenset[EventName]) -> KernelStep:
     step = with_inner(step, lambda inner: _with_elements(inner, named))
-    if not isinstance(step, RepeatStep) or not any(name.list != step.variable for name in step.names):
-        return step
+    match step:
+        case RepeatStep():
+            return replace(step, elements=_elements_inside(step, named))
+        case Follow(closures=closures):
+            kept = (replace(one, elements=_elements_inside(one, named)) for one in closures)
+            return replace(step, closures=tuple(kept))
+    return step
+
+
+def _elements_inside(step: RepeatStep[Value] | Closure, named: frozenset[EventName]) -> tuple[EventName, ...]:
+    """Those of some names that are in lists of certain iterations of a list."""
+    if not any(name.list != step.variable for name in step.names):
+        return ()
     inside = (name for name in named if list_of(name) != step.variable)
     own = (name for name in inside if isinstance(iteration_of(name, step.variable), ElementName))
-    return replace(step, elements=tuple(sorted(own, key=str)))
+    return tuple(sorted(own, key=str))
 
 
 def _totals(value: Value) -> Iterator[str]:

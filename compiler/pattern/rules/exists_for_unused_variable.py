@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neelc.ir.expressions import Aggregate, Expr, MatchProperty, is_many, names_in
+from neelc.ir.expressions import Aggregate, Expr, MatchProperty, conjuncts, is_many, names_in
 from neelc.ir.node import walk
-from neelc.ir.patterns import And, Event, Exists, Pattern, Seq, may_be_empty, targets
+from neelc.ir.patterns import And, Event, Exists, Pattern, Repeat, Seq, all_parts, may_be_empty, targets
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
 from neelc.ir.types import DOUBLE, FLOAT, Array
@@ -50,6 +50,12 @@ def exists_for_unused_variable(query: Match) -> Match | None:
     >>> beside = query("AND(A a, B b, SEQ(C c, !A x, D d)+ k[]) RETURN DISTINCT k[1].c.x")
     >>> print(exists_for_unused_variable(beside).pattern)
     EXISTS b : AND(A a, B b, SEQ(C c, !A x, D d)+ k[])
+
+    Nor one that a closure names in a condition on none of its own events: it holds where the list is empty.
+
+    >>> aside = query("SEQ(A a, SEQ(C c, (D d : b.x = a.x))* k[], B b) RETURN DISTINCT k[last].c.x")
+    >>> print(exists_for_unused_variable(aside))
+    None
 
     A match binds at least one event, so a variable that is always bound must be left.
 
@@ -98,12 +104,24 @@ def _unused(query: Match) -> tuple[str, ...]:
     used = frozenset(name for output in query.outputs for name in _named(output.expression, query))
     unused = [name for name in targets(query.pattern) if name not in used]
     needed = QueryFacts(lambda: query).found_in_closures(unused, query.pattern)
+    needed |= frozenset(_named_aside(query.pattern))
     unused = [name for name in unused if name not in needed]
     if may_be_empty(Exists(tuple(unused), query.pattern)):
         events = (spot.part for spot in spots(query.pattern))
         sure = [part.variable for part in events if isinstance(part, Event) and part.variable in unused]
         unused = [name for name in unused if name != sure[0]] if sure else []
     return tuple(unused)
+
+
+def _named_aside(pattern: Pattern) -> Iterator[str]:
+    """The variables in conditions inside of closures that name none of the closure's own events."""
+    for closure in all_parts(pattern):
+        if isinstance(closure, Repeat):
+            parts = list(all_parts(closure))
+            own = {part.variable for part in parts if isinstance(part, Event | Repeat)}
+            for condition in (one for part in parts for one in conjuncts(part.where)):
+                if not names_in(condition) & own:
+                    yield from names_in(condition)
 
 
 def _named(expression: Expr, query: Match) -> frozenset[str]:

@@ -123,7 +123,7 @@ class RowQueries:
         if columns is None:
             return None  # it has been reported
         if len(columns) != 1:
-            message = f"a subquery here must have one column, and this one has {len(columns)}"
+            message = f"a subquery here must have one column, but this one has {len(columns)}"
             self.findings.report("NEEL2051", message, node.span, "choose one of its columns")
             return None
         return columns[0]
@@ -247,7 +247,9 @@ class RowNames:
     def _running_or_final(self, kind: str, operand: e.Expr, node: e.Expr) -> e.Expr:
         final = kind.upper() == "FINAL"
         if final and not self.may_be_final:
-            message = "FINAL refers to the whole match, and DEFINE is evaluated while it is being found"
+            message = (
+                "FINAL refers to the whole match, but DEFINE is evaluated while the match is being built"
+            )
             return self.wrong(message, node, "leave it out")
         match operand:
             case e.Call(name) if name.lower() in ("first", "last"):
@@ -257,7 +259,7 @@ class RowNames:
             case e.FilteredCall():
                 return self._filtered(operand, final)
         return self.wrong(
-            f"{kind} stands before FIRST, LAST or an aggregate", node, f"for example {kind} LAST(A.price)"
+            f"{kind} can only precede FIRST, LAST or an aggregate", node, f"for example {kind} LAST(A.price)"
         )
 
     def _shifted(self, node: e.Call) -> e.Expr:
@@ -302,7 +304,7 @@ class RowNames:
             return None
         distance = literal_integer(node.arguments[1]) if len(node.arguments) == 2 else usual
         if distance is None or distance < 0:
-            message = f"the distance of `{node.name}` is a number that is written down, 0 or more"
+            message = f"the offset of `{node.name}` must be a literal number, 0 or more"
             self.wrong(message, node.arguments[1], f"for example {FORMS[node.name.lower()]}")
             return None
         return node.arguments[0], distance
@@ -340,14 +342,14 @@ class RowNames:
     def mixed(self, qualifiers: set[tuple[str, ...]], place: e.Expr) -> None:
         """Report that one value is made of rows of several variables."""
         names = " and ".join("no variable" if not q else "|".join(q) for q in sorted(qualifiers))
-        message = f"one row is meant here, but this names columns of {names}"
+        message = f"one row is required here, but this names columns of {names}"
         self.wrong(message, place, _one_row_hint(qualifiers))
 
     def _filtered(self, node: e.FilteredCall, final: bool) -> e.Expr:
         """An aggregate over the rows that meet a condition."""
         if isinstance(node.call, e.Call) and is_row_aggregate(node.call) and not _is_placed(node.call):
             return self._aggregate(node.call, final, node.condition)
-        message = f"FILTER is for aggregates, and `{node.call}` is none"
+        message = f"FILTER is for aggregates, and `{node.call}` is not one"
         return self.wrong(message, node, "for example max_by(A.price, A.time) FILTER (WHERE A.price > 0)")
 
     def _aggregate(self, node: e.Call, final: bool, condition: e.Expr | None = None) -> e.Expr:
@@ -358,7 +360,7 @@ class RowNames:
             return self._number_of_rows(node, final, conditions)
         if name not in AGGREGATE_SIGNATURES and name not in ROW_AGGREGATE_SIGNATURES:
             message = f"`{node.name}` has no value over the rows of a match"
-            hint = "aggregates that are registered stand in SELECT, and over lists of PATTERN: f(b[].x)"
+            hint = "registered aggregates are allowed in SELECT, and over lists in PATTERN: f(b[].x)"
             self.findings.report("NEEL3206", message, node.span, hint)
             return unknown(node)
         if node.distinct and (
@@ -474,7 +476,7 @@ class RowNames:
 
     def misused(self, node: e.Call) -> e.Expr:
         return self.wrong(
-            f"`{node.name}` takes something else", node, f"for example {FORMS[node.name.lower()]}"
+            f"invalid argument of `{node.name}`", node, f"for example {FORMS[node.name.lower()]}"
         )
 
     def wrong(self, message: str, node: e.Expr, hint: str | None) -> e.Expr:
@@ -518,7 +520,7 @@ class _Argument:
             case e.Call(name) if name.lower() in FORMS or is_row_aggregate(node):
                 self.failed = True
                 hint = "PREV and NEXT may hold FIRST or LAST; nothing else is nested"
-                return self.names.wrong(f"`{name}` cannot stand inside of this", node, hint)
+                return self.names.wrong(f"`{name}` is not allowed inside this", node, hint)
             case e.Subscript(base, index) if self.names.is_esper_index(base):
                 self.failed = True
                 return self.names.esper_index(base, node)
@@ -534,11 +536,17 @@ class _Argument:
         """The column that says whether a value of the row is among those of a query."""
         names = self.names
         calls = [part for part in walk(node.operand) if isinstance(part, e.Call)]
+        if node.others:
+            message = "several values before IN (SELECT ...) are not supported in MATCH_RECOGNIZE"
+            names.findings.report("NEEL4053", message, node.span, "compute it in the query that it reads")
+            return None
         if names.queries is None:
             report_foreign(node, names.findings.report)
             return None
         if any(call.name.lower() in FORMS or is_row_aggregate(call) for call in calls):
-            message = "what stands before IN (SELECT ...) must be a value of one row, made of columns alone"
+            message = (
+                "the left side of IN (SELECT ...) must be a value of one row, computed from columns only"
+            )
             lists = "array_contains((SELECT collect_list(x) FROM t), sum(A.x))"
             hint = f"FIRST(A.x IN (SELECT ...)) goes to another row; for other values, {lists}"
             names.findings.report("NEEL4054", message, node.operand.span, hint)

@@ -301,10 +301,10 @@ def host_entry(
     columns = described or DescribedColumns(())
     rows = Stream(name, columns.columns, "", rows_of=name)
     if statement.times is None:
-        why = ("NEEL2230", "nothing says when its rows are", DECLARE.format(written(name)))
+        why = ("NEEL2230", "its rows have no declared times", DECLARE.format(written(name)))
         return CatalogEntry(name, "query", refusal=why, rows=rows, others=columns.others)
     if described is None:
-        message = f"the columns of `{name}`, which its times are among, are known to Spark only"
+        message = f"the columns of `{name}`, which its times are among, are known only to Spark"
         hint = (
             "`neelc run` and neelc.sql ask Spark; here, the query must be a simple one over a declared stream"
         )
@@ -322,7 +322,7 @@ def _declared(statement: CreateQuery, columns: DescribedColumns, findings: Findi
     times = statement.times
     assert times is not None
     if times.timestamp is not None and times.timestamp.format is not None:
-        message = "FORMAT is for the texts of a stream, and a query can say itself how they are read"
+        message = "FORMAT is for strings of a stream; a query converts them itself"
         hint = f"to_timestamp(..., '{times.timestamp.format}') in the query, and TIMESTAMP BY its column"
         findings.report("NEEL2232", message, times.timestamp.span, hint)
         return CatalogEntry(statement.name, "query")
@@ -346,7 +346,7 @@ def unknown_columns(clause: HostClause, text: str, findings: Findings) -> None:
     else:
         short = " ".join(text.split())
         message = (
-            f"the columns of `{short if len(short) < 40 else short[:37] + '...'}` are known to Spark only"
+            f"the columns of `{short if len(short) < 40 else short[:37] + '...'}` are known only to Spark"
         )
         hint = "`neelc run` and neelc.sql ask Spark; here, MATCH_RECOGNIZE must read a declared stream"
     findings.report("NEEL2220", message, clause.source, hint)
@@ -354,7 +354,7 @@ def unknown_columns(clause: HostClause, text: str, findings: Findings) -> None:
 
 def unknown_query(query: NestedQuery, findings: Findings) -> None:
     """Report that the columns of a query inside a clause are not known without Spark."""
-    message = "the columns of this subquery are known to Spark only"
+    message = "the columns of this subquery are known only to Spark"
     hint = "`neelc run` and neelc.sql ask Spark; here, it may choose from a declared stream"
     findings.report("NEEL2220", message, query.span, hint)
 

@@ -301,8 +301,8 @@ def _not_a_query(found: Sequence[Token], text: str) -> tuple[Token, str, str] | 
 def _other(token: Token, kind: str) -> tuple[Token, str, str]:
     message = f"MATCH_RECOGNIZE can only be used in a query, not in {kind}"
     if kind == "EXPLAIN":
-        return token, message, "`neelc explain` and Session.explain tell how a query is executed"
-    return token, message, "ask for the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
+        return token, message, "`neelc explain` and Session.explain show how a query is executed"
+    return token, message, "select the rows with SELECT, and write the DataFrame: neelc.sql(...).write"
 
 
 def _doubted(tokens: Sequence[Token]) -> Token | None:

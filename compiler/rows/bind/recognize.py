@@ -129,7 +129,7 @@ def _measure(item: r.Output, names: RowNames, findings: Findings) -> OutputColum
 def _partition_column(item: Expr, columns: InputColumns, findings: Findings) -> str | OutputColumn:
     """The name of a column, or one that is computed."""
     if _is_of_a_match(item):
-        message = f"`{item}` belongs to a match, and PARTITION BY divides the rows before there is one"
+        message = f"`{item}` belongs to a match, but PARTITION BY divides the rows before any match is found"
         findings.report("NEEL3208", message, item.span)
         return ""
     read = RowNames(columns, {}, findings, may_be_final=False).argument(item)
@@ -154,7 +154,7 @@ def _computed(
     """The result calls it as Spark would: by the name of a field, or by the text."""
     name = bare(item.parts[-1]) if isinstance(item, Name) else output_name(item)
     if columns.named(written(name)) is not None:
-        message = f"what PARTITION BY computes would be called `{name}`, and there is a column of that name"
+        message = f"PARTITION BY would compute a column `{name}`, but there already is one"
         findings.report("NEEL2222", message, item.span, "compute it in a subquery, under another name")
     return OutputColumn(name, value, kind)
 
@@ -172,8 +172,10 @@ def _check_computed(computed: Sequence[OutputColumn], clause: r.MatchRecognize, 
 
 def _sort_item(item: r.SortItem, columns: InputColumns, findings: Findings) -> r.SortItem:
     if _is_of_a_match(item.expression):
-        message = f"`{item.expression}` belongs to a match, and ORDER BY sorts the rows before there is one"
-        hint = "to sort matches, ORDER BY a measure behind the clause"
+        message = (
+            f"`{item.expression}` belongs to a match, but ORDER BY sorts the rows before any match is found"
+        )
+        hint = "to sort matches, write ORDER BY with a measure after the clause"
         findings.report("NEEL3206", message, item.expression.span, hint)
         return item
     found = RowNames(columns, {}, findings, may_be_final=False).argument(item.expression)
@@ -323,7 +325,7 @@ def _check_standard(matcher: r.MatchRecognize, variables: list[str], findings: F
             _report_foreign(target, variables, findings.at(target, matcher.skip), findings)
     excluded = next((n for n in walk(matcher.pattern) if isinstance(n, r.RowExclusion)), None)
     if excluded is not None and (matcher.rows or "").endswith("WITH UNMATCHED ROWS"):
-        message = "an exclusion cannot stand with ALL ROWS PER MATCH WITH UNMATCHED ROWS"
+        message = "an exclusion cannot be combined with ALL ROWS PER MATCH WITH UNMATCHED ROWS"
         findings.report("NEEL3205", message, findings.at(excluded), "leave out WITH UNMATCHED ROWS")
 
 
@@ -341,7 +343,7 @@ def read_clause(
     """The clause as written, with the values of its parameters; None, and reports, if it is unreadable.
     What is wrong with its names is reported: it can still be bound, to find what else is wrong."""
     if clause.source is None:
-        message, hint = "MATCH_RECOGNIZE stands behind a table", "SELECT * FROM trades MATCH_RECOGNIZE (...)"
+        message, hint = "MATCH_RECOGNIZE must follow a table", "SELECT * FROM trades MATCH_RECOGNIZE (...)"
         findings.report("NEEL1001", message, clause.span, hint)
         return None
     try:
@@ -412,7 +414,7 @@ def _clock(
     if parsed.within is None or parsed.within.unit == "EVENT":
         return None
     if not parsed.order_by:
-        message = "WITHIN measures the time that rows are ordered by, and there is no ORDER BY"
+        message = "WITHIN measures the time by which rows are ordered, but there is no ORDER BY"
         findings.report("NEEL3209", message, findings.at(parsed.within, parsed), "add ORDER BY the time")
         return None
     first = parsed.order_by[0].expression
@@ -422,7 +424,8 @@ def _clock(
         clock = None if column is None else clock_of(column.type, unit)
         if column is not None and clock is None:
             message = (
-                f"WITHIN measures the first of ORDER BY, and `{column.name}` is no time but {column.type}"
+                f"WITHIN measures the first column of ORDER BY, but `{column.name}` is {column.type}, "
+                "not a time"
             )
             hint = "order by a TIMESTAMP, a DATE or an integer first"
             findings.report("NEEL3209", message, findings.at(parsed.within, parsed), hint)

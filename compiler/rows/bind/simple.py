@@ -230,8 +230,8 @@ def can_be_computed(query: e.NestedQuery, findings: Findings) -> bool:
     """Whether Spark can compute a query before the clause; reports if not."""
     if not any(token.says("MATCH_RECOGNIZE") or token.kind == CLAUSE for token in tokens(query.text)):
         return True
-    message = "a subquery in MATCH_RECOGNIZE cannot have a MATCH_RECOGNIZE of its own"
-    hint = "name it before: WITH m AS (SELECT ... MATCH_RECOGNIZE (...)) SELECT ..."
+    message = "a subquery in MATCH_RECOGNIZE cannot contain another MATCH_RECOGNIZE"
+    hint = "define it first: WITH m AS (SELECT ... MATCH_RECOGNIZE (...)) SELECT ..."
     findings.report("NEEL4054", message, query.span, hint)
     return False
 

@@ -126,7 +126,7 @@ def refuse_files_and_agents(script: Script, source: Source) -> None:
     for statement in script.statements:
         if isinstance(statement, CreateStream) and statement.path is not None:
             message = f"stream `{statement.name}` names a file; untrusted text may only read what it is given"
-            hint = "leave FROM out, and give the data from outside"
+            hint = "leave FROM out, and pass the data from outside"
             span = statement.path_span or statement.span or Span(0, 1)
             found.append(Diagnostic("NEEL4061", message, span, hint))
     for node in walk(script):
@@ -189,7 +189,7 @@ class TrustCheck:
             depth += token.says("(") - token.says(")")
             is_open = token.kind in (STRING, QUOTED) and (len(token.text) < 2 or token.text[-1] not in "'\"`")
             if (token.kind == MARK and token.text not in MARKS) or is_open or depth < 0:
-                self._refuse(token, f"`{token.text}` here is not understood, {REQUIRED}")
+                self._refuse(token, f"`{token.text}` here cannot be analysed, {REQUIRED}")
             elif token.kind != CLAUSE and "${" in token.text:
                 self._refuse(token, f"`${{...}}` reads a setting or the environment, {UNTRUSTED}")
             elif token.says("USING") and not (after is not None and after.says("(")):
@@ -270,7 +270,7 @@ class TrustCheck:
     def _tree(self, text: str, known: Sequence[str], span: Span) -> None:
         read = read_statement(text)
         if read is None or not read.is_query or read.does_more:
-            self.findings.report("NEEL4064", f"this query is not understood, {REQUIRED}", span, None)
+            self.findings.report("NEEL4064", f"this query cannot be analysed, {REQUIRED}", span, None)
             return
         for table in read.tables:
             is_known = len(table) == 1 and any(same_name(table[0], name) for name in known)
@@ -289,7 +289,7 @@ class TrustCheck:
         self.findings.report("NEEL4064", message, token.span, None)
 
 
-REQUIRED = "as untrusted text must be"
+REQUIRED = "which untrusted text requires"
 
 
 @dataclass

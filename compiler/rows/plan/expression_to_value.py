@@ -11,8 +11,8 @@ from neelc.ir import expressions as e
 from neelc.ir.names import bare
 from neelc.ir.node import Node, map_children
 from neelc.ir.types import DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
-from neelc.runtime.program import Apply, ColumnValue, Constant, Value
-from neelc.runtime.values.functions.hashes import HASHES
+from neelc.runtime.program import Apply, ApplyLambda, ColumnValue, Constant, LambdaArgument, Value
+from neelc.runtime.values.functions import OF_TYPES
 from neelc.runtime.values.times import day_interval_text
 from neelc.runtime.values.types import fit
 from neelc.scalar.intervals import interval_value
@@ -53,7 +53,11 @@ def expression_to_value(node: e.Expr) -> Value:
             return _apply(op, left, right, type=type_of(node))
         case e.Cast(operand, type):
             return _cast(expression_to_value(operand), type_of(operand), type)
-        case e.Call(name, arguments, type=type) if name in HASHES:
+        case e.Lambda(parameters, body):
+            return ApplyLambda("lambda", (expression_to_value(body),), None, parameters)
+        case e.LambdaParameter(name):
+            return LambdaArgument(name)
+        case e.Call(name, arguments, type=type) if name in OF_TYPES:
             types = (Constant(value_type(type_of(one))) for one in arguments)
             return Apply(name, (*map(expression_to_value, arguments), *types), value_type(type or INT))
         case e.Call(name, arguments, type=type):

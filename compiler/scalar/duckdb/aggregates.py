@@ -31,6 +31,7 @@ from neelc.scalar.duckdb.pieces import (
     DuckText,
     NameScope,
     UnspelledOperation,
+    WrongQuery,
     aggregate_of,
     duck_type,
     sortable,
@@ -65,14 +66,14 @@ def _sum(tried: bool) -> SpellAggregate:
         if isinstance(value.type, Decimal):
             type = decimals.bounded(value.type.precision + 10, value.type.scale)
             if value.type.precision > SUMMED:
-                return evaluated("sum", [_listed(value, distinct)], type, scope).opened()
+                return evaluated("sum", [listed(value, distinct)], type, scope).opened()
         cast = "CAST" if scope.strict and not tried else "TRY_CAST"
         return aggregate_of(f"{cast}(sum({distinct}{value.text}){HERE} AS {duck_type(type)})", type)
 
     return sum
 
 
-def _listed(value: DuckText, distinct: str = "") -> DuckText:
+def listed(value: DuckText, distinct: str = "") -> DuckText:
     """All values that are not NULL. They are left out afterwards: FILTER may follow the aggregate."""
     name = unused("e", value.text)
     text = f"coalesce(list({distinct}{value.text}){HERE}, [])"
@@ -91,7 +92,7 @@ def _average(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
         type: DataType = decimals.bounded(value.type.precision + 4, value.type.scale + 4)
         held = Decimal(38, value.type.scale)
         if wide:
-            total = evaluated("sum", [_listed(value, distinct)], held, scope)
+            total = evaluated("sum", [listed(value, distinct)], held, scope)
         else:
             total = DuckText(f"CAST(sum({distinct}{value.text}){HERE} AS {duck_type(held)})", held)
         return evaluated("/", [total, count], type, scope).opened()
@@ -160,7 +161,7 @@ def _collected(all_values: bool) -> SpellAggregate:
     """collect_list and collect_set, whose values have no order."""
 
     def collected(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
-        return _listed(pieces[0], distinct if all_values else "DISTINCT ").opened()
+        return listed(pieces[0], distinct if all_values else "DISTINCT ").opened()
 
     return collected
 
@@ -173,7 +174,7 @@ def _end(name: str) -> SpellAggregate:
         if len(pieces) > 1 and pieces[1].value is True:
             if name == "first":
                 return aggregate_of(f"any_value({value.text}){HERE}", value.type)
-            return DuckText(f"list_extract({_listed(value).text}, -1)", value.type).opened()
+            return DuckText(f"list_extract({listed(value).text}, -1)", value.type).opened()
         return aggregate_of(f"{name}({value.text}){HERE}", value.type)
 
     return end
@@ -187,8 +188,10 @@ def _statistic(name: str) -> SpellAggregate:
     """What the runtime computes of all values."""
 
     def statistic(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+        if scope.strict and pieces[0].type == BOOLEAN:
+            raise WrongQuery("NEEL2106", f"{name} takes numbers, not BOOLEAN")
         value = cast_to(pieces[0], DOUBLE, scope)
-        return evaluated(name, [_listed(value, distinct)], DOUBLE, scope).opened()
+        return evaluated(name, [listed(value, distinct)], DOUBLE, scope).opened()
 
     return statistic
 
@@ -202,7 +205,7 @@ def _of_pairs(name: str) -> SpellAggregate:
         known = f"{one} IS NOT NULL AND {other} IS NOT NULL"
         pair = DuckText(f"CASE WHEN {known} THEN struct_pack(value := {one}, by := {other}) END", PAIR)
         type = BIGINT if name == "regr_count" else DOUBLE
-        return evaluated(name, [_listed(pair)], type, scope).opened()
+        return evaluated(name, [listed(pair)], type, scope).opened()
 
     return of_pairs
 
@@ -221,14 +224,14 @@ def _share(name: str) -> SpellAggregate:
     return lambda pieces, distinct, scope: aggregate_of(f"{name}(){HERE}", DOUBLE)
 
 
-def _shifted(name: str) -> SpellAggregate:
+def _shifted(name: str, ignored: str = "") -> SpellAggregate:
     """lag and lead."""
 
     def shifted(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
         value, *rest = pieces
         rest = [*rest[:1], *(cast_to(one, value.type, scope) for one in rest[1:])]
         inside = ", ".join(piece.text for piece in (value, *rest))
-        return aggregate_of(f"{name}({inside}){HERE}", value.type)
+        return aggregate_of(f"{name}({inside}{ignored}){HERE}", value.type)
 
     return shifted
 
@@ -243,6 +246,15 @@ def _of_frame(name: str) -> SpellAggregate:
     return of_frame
 
 
+def _nth(pieces: Pieces, distinct: str, scope: NameScope) -> DuckText:
+    """nth_value, by a place that is written down."""
+    value, place, *ignored = pieces
+    if not isinstance(place.value, int) or place.value < 1:
+        raise WrongQuery("NEEL2106", "the position of nth_value must be a literal number, 1 or more")
+    words = " IGNORE NULLS" if ignored and ignored[0].value is True else ""
+    return aggregate_of(f"nth_value({value.text}, {place.text}{words}){HERE}", value.type)
+
+
 def _grouping(name: str) -> SpellAggregate:
     """Which columns are left out of a group."""
 
@@ -250,7 +262,7 @@ def _grouping(name: str) -> SpellAggregate:
         type = TINYINT if name == "grouping" else BIGINT
         inside = ", ".join(piece.text for piece in pieces)
         if not inside:
-            raise UnspelledOperation("grouping_id without columns")
+            raise WrongQuery("NEEL2109", f"{name} without GROUP BY")
         return aggregate_of(f"CAST(grouping({inside}) AS {duck_type(type)})", type)
 
     return grouping
@@ -306,9 +318,12 @@ OF_WINDOWS: dict[str, SpellAggregate] = {
     "first": _of_frame("first_value"),
     "first_value": _of_frame("first_value"),
     "lag": _shifted("lag"),
+    "lag ignoring nulls": _shifted("lag", " IGNORE NULLS"),
     "last": _of_frame("last_value"),
     "last_value": _of_frame("last_value"),
     "lead": _shifted("lead"),
+    "lead ignoring nulls": _shifted("lead", " IGNORE NULLS"),
+    "nth_value": _nth,
     "ntile": _numbered("ntile"),
     "percent_rank": _share("percent_rank"),
     "rank": _numbered("rank"),

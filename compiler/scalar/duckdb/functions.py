@@ -34,7 +34,7 @@ from neelc.ir.types import (
     Map,
     Struct,
 )
-from neelc.runtime.values.functions.hashes import HASHES
+from neelc.runtime.values.functions import OF_TYPES
 from neelc.runtime.values.functions.space import PREFIX, SPATIAL
 from neelc.runtime.values.functions.texts import character
 from neelc.scalar.duckdb.casts import cast_to, number, real, text
@@ -113,7 +113,7 @@ def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Du
     if not isinstance(found, Call):
         raise UnspelledOperation(f"the function {name}")
     arguments = as_typed(pieces, found.arguments, scope)
-    if name in HASHES:
+    if name in OF_TYPES:
         return hashed(name, arguments, type, scope)
     native = NATIVE.get(name)
     spelled = None if native is None else native(arguments, type, scope)
@@ -125,7 +125,7 @@ def _of_signature(name: str, pieces: Sequence[DuckText], scope: NameScope) -> Du
 
 
 def hashed(name: str, pieces: Pieces, type: DataType, scope: NameScope) -> DuckText:
-    """hash and xxhash64 with Spark's values, which depend on the types."""
+    """hash, xxhash64 and to_json: what they give depends on the types of their arguments."""
     return evaluated(name, pieces, type, scope, *(value_type(one.type) for one in pieces))
 
 
@@ -582,7 +582,11 @@ def _distinct(pieces: Pieces, scope: NameScope) -> DuckText:
 def _slice(pieces: Pieces, scope: NameScope) -> DuckText:
     found = _sliced(pieces, scope)
     wrong = f"{pieces[1].text} = 0 OR {pieces[2].text} < 0"
-    return outside(found, wrong, "slice begins at 1, and is no shorter than 0") if scope.strict else found
+    return (
+        outside(found, wrong, "slice begins at 1 and cannot have a negative length")
+        if scope.strict
+        else found
+    )
 
 
 def _sliced(pieces: Pieces, scope: NameScope) -> DuckText:
@@ -760,6 +764,15 @@ def _decoded(pieces: Pieces, scope: NameScope) -> DuckText:
     return DuckText(f"CASE {whens}{last} END", shared)
 
 
+def _fails_there(name: str) -> SpellCall:
+    """What fails in Spark where it has no value; the function with try_ before its name gives NULL there."""
+
+    def refused(pieces: Pieces, scope: NameScope) -> DuckText:
+        raise UnspelledOperation(f"the function {name}, which can fail (try_{name} does not)")
+
+    return refused
+
+
 NOW = DuckText("now()", TIMESTAMP)
 """The same in all rows of a query."""
 
@@ -782,8 +795,8 @@ IN_STRICT: dict[str, SpellCall] = {
     "getbit": _bit,
     "negative": lambda pieces, scope: negative(pieces[0], scope),
     "nullifzero": lambda pieces, scope: _nullif([pieces[0], number(0, INT)], scope),
+    "parse_json": _fails_there("parse_json"),
     "pi": lambda pieces, scope: real(math.pi),
-    "positive": _signed,
     "regexp": _other("rlike"),
     "regexp_like": _other("rlike"),
     "to_date": _read_by(DATE),
@@ -792,6 +805,7 @@ IN_STRICT: dict[str, SpellCall] = {
     "to_timestamp_ntz": _read_by(TIMESTAMP_NTZ),
     "to_unix_timestamp": _seconds_of,
     "unix_timestamp": _seconds_of,
+    "variant_get": _fails_there("variant_get"),
     "zeroifnull": lambda pieces, scope: _first_known([pieces[0], number(0, INT)], scope),
 }
 """Those that only users write: in the texts of plans, they are those other expressions."""
@@ -823,6 +837,7 @@ OTHERS: dict[str, SpellCall] = {
     "nullif": _nullif,
     "nvl": _first_known,
     "nvl2": _nvl2,
+    "positive": _signed,
     "raise_error": _raise,
     "sequence": _sequence,
     "slice": _slice,

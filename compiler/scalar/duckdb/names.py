@@ -16,7 +16,16 @@ from sqlglot import exp
 
 from neelc.ir.types import DATE, DAY_INTERVAL, STRING, TIMESTAMP, TIMESTAMP_NTZ, VOID, Array, DataType, Struct
 from neelc.scalar.duckdb.pieces import DuckText, NameScope, UnspelledOperation
-from neelc.scalar.duckdb.spelling import CAST_CALLS, SUFFIXED, WRITTEN, Node, SparkCalls, data_type, spell
+from neelc.scalar.duckdb.spelling import (
+    CAST_CALLS,
+    SUFFIXED,
+    WRITTEN,
+    Node,
+    SparkCalls,
+    data_type,
+    in_row,
+    spell,
+)
 from neelc.scalar.type_of import INTERVALS
 
 
@@ -208,7 +217,10 @@ class _Namer:
                 return f"lambdafunction({self.name(node.this)}, {variables})"
             case exp.Filter():
                 return f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
-            case exp.IgnoreNulls() | exp.RespectNulls():
+            case exp.IgnoreNulls():  # first_value and last_value become first and last
+                found = self.name(node.this)
+                return re.sub(r"^(first|last)_value\(", r"\1(", found)
+            case exp.RespectNulls():
                 return self.name(node.this)
             case exp.WithinGroup():
                 return self._within(node)
@@ -349,12 +361,23 @@ class _Namer:
         return f"(NOT {found})" if negated else found
 
     def _in(self, node: Node) -> str:
-        inside = (
-            "listquery()" if node.args.get("query") is not None else ", ".join(self.names(node.expressions))
+        if node.args.get("query") is None:
+            return f"({self.name(node.this)} IN ({', '.join(self.names(node.expressions))}))"
+        given = in_row(node.this)
+        if len(given) == 1:
+            return f"({self.name(given[0])} IN (listquery()))"
+        pairs = (f"'{self._field(one, place)}', {self.name(one)}" for place, one in enumerate(given))
+        return f"(named_struct({', '.join(pairs)}) IN (listquery()))"
+
+    def _field(self, node: Node, place: int) -> str:
+        """What Spark calls a column that is compared with one of a query."""
+        inner = node.unnest()
+        is_named = isinstance(inner, exp.Column | exp.Literal | exp.Null)
+        return (
+            (str(inner.name) if isinstance(inner, exp.Column) else self.name(inner))
+            if is_named
+            else f"_{place}"
         )
-        if node.args.get("query") is not None:
-            return f"({self.name(node.this)} IN ({inside}))"
-        return f"({self.name(node.this)} IN ({inside}))"
 
     def _like(self, node: Node) -> str:
         mark = ""
@@ -414,6 +437,9 @@ class _Namer:
             return f"datepart({arguments[0].name} FROM {self.name(arguments[1])})"
         if name == "struct":
             return f"struct({', '.join(self._in_struct(one) for one in arguments)})"
+        if name == "mode" and len(arguments) == 2:
+            (value, least) = self.names(arguments)
+            return f"mode() WITHIN GROUP (ORDER BY {value} DESC)" if least == "true" else f"mode({value})"
         if name in ("isnull", "isnotnull") and len(arguments) == 1:
             return f"({self.name(arguments[0])} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
         if name in TRIMS and len(arguments) == 2:
@@ -433,6 +459,8 @@ class _Namer:
             return f"LOG(E(), {self.name(arguments[0])})"
         if name == "array_sort" and len(arguments) == 1:
             return f"array_sort({self.name(arguments[0])}, {_SORTING})"
+        if name == "try_variant_get":
+            arguments = arguments[:2]  # the type is none of Spark's arguments
         shown = [*self.names(arguments), *DEFAULTS.get(name, {}).get(len(arguments), ())]
         called = name.upper() if name in UPPER else RENAMED.get(name, name)
         return f"{called}({'DISTINCT ' if distinct else ''}{', '.join(shown)})"
@@ -446,6 +474,11 @@ class _Namer:
     def _within(self, node: Node) -> str:
         by = node.expression.expressions
         name = self.name(node.this)
+        if node.this.name.lower() == "string_agg":
+            name = "list" + name.removeprefix("string_")
+        if node.this.name.lower() == "mode":  # it looks for the last of the order
+            inner = "".join(self.name(one.this) + ("" if one.args.get("desc") else " DESC") for one in by)
+            return f"mode() WITHIN GROUP (ORDER BY {inner})"
         if node.this.name.lower().startswith("percentile"):
             inner = "".join(self.name(one.this) + (" DESC" if one.args.get("desc") else "") for one in by)
             return f"{name} WITHIN GROUP (ORDER BY {inner})"
@@ -466,6 +499,8 @@ class _Namer:
         name = self.name(node.this)
         if called in CAPITAL_RANKS:  # their columns are those that the window is ordered by
             name = f"{called.upper()}()"
+        elif called == "nth_value" and isinstance(node.this, exp.IgnoreNulls):
+            name += " ignore nulls"
         sources = [one for one in (node, base) if one is not None]
         keys: list[Node] = next(
             (one.args["partition_by"] for one in sources if one.args.get("partition_by")), []

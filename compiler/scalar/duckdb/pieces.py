@@ -137,6 +137,11 @@ _OVER_ROWS = re.compile(
 )
 
 
+def over_rows(text: str) -> bool:
+    """Whether there is an aggregate, a window or a query in a text."""
+    return _OVER_ROWS.search(text) is not None
+
+
 def attempt(make: Callable[..., str], *operands: DuckText) -> str:
     """What is made of operands; NULL where that fails.
 
@@ -150,7 +155,7 @@ def attempt(make: Callable[..., str], *operands: DuckText) -> str:
     'list_extract(list_transform([struct_pack(x1 := max(y))], lambda s_1: TRY((-s_1.x1))), 1)'
     """
     texts = [one.text for one in operands]
-    if not any(map(_OVER_ROWS.search, texts)):
+    if not any(map(over_rows, texts)):
         return f"TRY({make(*operands)})"
     row = unused("s", *texts)
     fields = ", ".join(f"x{place} := {text}" for place, text in enumerate(texts, 1))
@@ -314,6 +319,8 @@ class NameScope:
     prefers_aliases: bool = False
     windows: Mapping[str, Any] = field(default_factory=dict)
     """Those that WINDOW names, in small letters."""
+    grouped: Sequence[Any] = ()
+    """What the query is grouped by."""
     declared: Mapping[str, DeclaredFunction] = field(default_factory=dict)
     """Functions of users, by the names that Spark calls them by, in small letters."""
 

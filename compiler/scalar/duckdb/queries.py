@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlglot import exp
 
-from neelc.ir.types import INT, Array, DataType, Map
+from neelc.ir.names import bare
+from neelc.ir.types import INT, Array, DataType, Map, Struct
 from neelc.runtime.late_dataclass import dataclass
+from neelc.scalar.duckdb.aggregates import AGGREGATES
 from neelc.scalar.duckdb.names import column_name
-from neelc.scalar.duckdb.operators import common_pieces, condition
+from neelc.scalar.duckdb.operators import INTEGERS, common_pieces, condition
 from neelc.scalar.duckdb.pieces import (
     Columns,
     DuckText,
@@ -23,6 +26,7 @@ from neelc.scalar.duckdb.pieces import (
     UnspelledOperation,
     WrongQuery,
     as_column,
+    field_of,
     quoted,
     shown,
     unlike,
@@ -30,6 +34,7 @@ from neelc.scalar.duckdb.pieces import (
 from neelc.scalar.duckdb.spelling import Node, SparkCalls, directed, ordering, parsed, spell, spelled
 
 Types = Mapping[str, DataType]
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,9 @@ class _Frame:
                 found = frame.query(one.this, outer)
                 listed, types = _renamed(found.types, one.args["alias"])
                 parts.append(f"{quoted(one.alias)}{listed} AS ({found.text})")
-                frame = replace(frame, tables={**frame.tables, one.alias: types})
+                hidden = one.alias.lower()
+                others = {name: kinds for name, kinds in frame.tables.items() if name.lower() != hidden}
+                frame = replace(frame, tables={**others, one.alias: types})
             prefix = f"WITH {', '.join(parts)} "
         found = frame._plain(node, outer)
         return replace(found, text=prefix + found.text)
@@ -155,6 +162,7 @@ class _Frame:
         source = self._from(node, outer)
         windows = {one.this.name.lower(): one for one in node.args.get("windows") or ()}
         scope = replace(self._scope(source, outer), windows=windows)
+        scope = replace(scope, grouped=_grouped_by(node, scope))
         items = list(self._items(node, source, scope))
         aliased = {name: piece.type for name, piece in items}
         listed = ", ".join(f"{as_column(piece)} AS {quoted(name)}" for name, piece in items)
@@ -168,6 +176,11 @@ class _Frame:
         own = replace(scope, aliases=aliased, prefers_aliases=True)
         if having is not None:
             text += f" HAVING {_condition(having.this, own)}"
+        qualify = node.args.get("qualify")
+        if qualify is not None:
+            _check_qualify(node)
+            inside = replace(scope, aliases=aliased)
+            text += f" QUALIFY {_condition(qualify.this, inside)}"
         return self._ended(node, SpelledQuery(text, aliased), outer, own)
 
     def _ended(
@@ -220,7 +233,7 @@ class _Frame:
         star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
         if isinstance(star, exp.Star):
             left_out = {one.name.lower(): one for one in star.args.get("except_") or ()}
-            for name, piece in self._star(node, source):
+            for name, piece in self._star(node, source, scope):
                 if left_out.pop(shown(name).lower(), None) is None:
                     yield shown(name), piece
             for name, one in left_out.items():
@@ -237,9 +250,13 @@ class _Frame:
             raise WrongQuery("NEEL2101", f"{len(names)} names for {len(made)} columns", node=node)
         yield from zip(names, (piece for _, piece in made), strict=True)
 
-    def _star(self, node: Node, source: _Source) -> Iterator[tuple[str, DuckText]]:
+    def _star(self, node: Node, source: _Source, scope: NameScope) -> Iterator[tuple[str, DuckText]]:
         if isinstance(node, exp.Column):
             known = next((name for name in source.columns if name.lower() == node.table.lower()), None)
+            whole = scope.column(node.table) if known is None else None
+            if whole is not None and isinstance(whole.type, Struct):
+                yield from ((bare(one.name), field_of(whole, one)) for one in whole.type.fields)
+                return
             if known is None:
                 hint = f"relations: {', '.join(filter(None, source.columns))}"
                 raise WrongQuery("NEEL2003", f"unknown relation `{node.table}`", hint, node)
@@ -262,7 +279,7 @@ class _Frame:
         if group.args.get("all"):
             return " GROUP BY ALL"
         by = [self._group(one, items, scope) for one in group.expressions]
-        for word in ("rollup", "cube", "grouping_sets"):
+        for word in GROUPS:
             for one in group.args.get(word) or ():
                 if one.expressions:
                     by.append(self._group(one, items, scope))
@@ -302,25 +319,28 @@ class _Frame:
     def _join(self, source: _Source, join: Node, outer: Columns) -> _Source:
         other = self._table(join.this, outer)
         both = self._beside(source, other, join)
-        word = _join_word(join)
+        using = _in_common(source, other) if _is_natural(join) else join.args.get("using") or []
+        word = _join_word(join, using)
         text = f"{source.text} {word} {other.text}"
         merged = source.merged
         if join.args.get("on") is not None:
             text += f" ON {_condition(join.args['on'], self._scope(both, outer))}"
-        elif join.args.get("using"):
-            names = [self._shared(one, source, other, outer) for one in join.args["using"]]
+        elif using:
+            names = [self._shared(one, source, other, word) for one in using]
             text += f" USING ({', '.join(map(quoted, names))})"
             merged = tuple(dict.fromkeys((*merged, *names)))
         kept = source if word in ("SEMI JOIN", "ANTI JOIN") else both
         return _Source(text, kept.columns, merged)
 
-    def _shared(self, node: Node, source: _Source, other: _Source, outer: Columns) -> str:
-        """The name of a column that both sides of a join have, in one type."""
+    def _shared(self, node: Node, source: _Source, other: _Source, word: str) -> str:
+        """The name of a column that both sides of a join have. Where its values can be those of one side, or
+        of the other, both are of one type."""
         pieces = [self._scope(one, {}).column(node.name) for one in (source, other)]
         for piece, side in zip(pieces, (source, other), strict=True):
             if piece is None:
                 raise WrongQuery("NEEL2003", f"unknown column `{node.name}`", _hint(side.columns), node)
-        if len({piece.type for piece in pieces if piece is not None}) > 1:
+        types = {piece.type for piece in pieces if piece is not None}
+        if len(types) > 1 and not (types <= set(INTEGERS) and word in ("JOIN", "INNER JOIN", "LEFT JOIN")):
             raise UnspelledOperation("USING columns of different types", node)
         return str(node.name)
 
@@ -384,6 +404,48 @@ def _condition(node: Node, scope: NameScope) -> str:
         raise
 
 
+def _grouped_by(node: Node, scope: NameScope) -> tuple[Node, ...]:
+    """What a query is grouped by, each once: GROUP BY x, CUBE (x, y) by x and y."""
+    group = node.args.get("group")
+    if group is None:
+        return ()
+    pending = [*group.expressions, *(x for word in GROUPS for x in group.args.get(word) or ())]
+    named = {one.alias.lower(): one.this for one in node.expressions if isinstance(one, exp.Alias)}
+    found: list[Node] = []
+    while pending:
+        one = pending.pop(0)
+        if isinstance(one, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+            pending[:0] = one.expressions or ([one.this] if isinstance(one, exp.Paren) else [])
+            continue
+        if isinstance(one, exp.Literal) and not one.is_string:
+            one = _at(one, node.expressions).unalias()
+        elif isinstance(one, exp.Column) and not one.table and scope.column(one.name) is None:
+            one = named.get(one.name.lower(), one)
+        if one not in found:
+            found.append(one)
+    return tuple(found)
+
+
+GROUPS = ("rollup", "cube", "grouping_sets")
+
+
+def _check_qualify(node: Node) -> None:
+    """QUALIFY is about windows, as Spark has it."""
+    own = node.args["qualify"].this
+    if not any(_parts(one, exp.Window) for one in (*node.expressions, own)):
+        raise WrongQuery("NEEL2109", "QUALIFY needs a window function, there or in SELECT", node=own)
+    of_windows = {id(one.this) for one in _parts(own, exp.Window)}
+    for call in _parts(own, exp.Anonymous):
+        if call.name.lower() in (*AGGREGATES, "count") and id(call) not in of_windows:
+            hint = "give it a name in SELECT, and use that"
+            raise WrongQuery("NEEL2109", "an aggregate in QUALIFY", hint, call)
+
+
+def _parts(node: Node, kind: type) -> list[Node]:
+    """The parts of a kind, but for those of queries inside."""
+    return [one for one in node.walk(prune=lambda part: isinstance(part, exp.Query)) if isinstance(one, kind)]
+
+
 def _renamed(types: Types, alias: Node | None) -> tuple[str, Types]:
     """The columns with the names that an alias lists, and that list."""
     names = [column.name for column in alias.columns] if alias is not None else []
@@ -397,7 +459,7 @@ def _renamed(types: Types, alias: Node | None) -> tuple[str, Types]:
     return f"({', '.join(map(quoted, own))})", dict(zip(own, types.values(), strict=True))
 
 
-def _at(place: Node, values: Sequence[str]) -> str:
+def _at(place: Node, values: Sequence[V]) -> V:
     """What GROUP BY 2 or ORDER BY 2 stands for."""
     number = int(place.this) if str(place.this).isdigit() else 0
     if not 1 <= number <= len(values):
@@ -441,13 +503,24 @@ def _generated(node: Node, scope: NameScope) -> list[tuple[str, DuckText]] | Non
 GENERATORS = ("explode", "explode_outer", "posexplode", "posexplode_outer")
 
 
-def _join_word(join: Node) -> str:
+def _is_natural(join: Node) -> bool:
+    return str(join.args.get("method") or "").upper() == "NATURAL"
+
+
+def _in_common(source: _Source, other: _Source) -> list[Node]:
+    """The names of the columns that both sides of a join have, as the left one has them."""
+    right = {shown(name).lower() for columns in other.columns.values() for name in columns}
+    left = dict.fromkeys(shown(name) for columns in source.columns.values() for name in columns)
+    return [exp.to_identifier(name) for name in left if name.lower() in right]
+
+
+def _join_word(join: Node, using: Sequence[Node]) -> str:
     side, kind, method = (str(join.args.get(word) or "").upper() for word in ("side", "kind", "method"))
-    if method:
+    if method and not _is_natural(join):
         raise UnspelledOperation(f"{method} JOIN", join)
     if kind in ("SEMI", "ANTI"):
         return f"{kind} JOIN"
-    if kind == "CROSS" or not (side or kind or join.args.get("on") or join.args.get("using")):
+    if kind == "CROSS" or not (side or kind or join.args.get("on") or using):
         return "CROSS JOIN"
     return f"{side} JOIN".strip()
 

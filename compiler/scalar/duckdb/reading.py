@@ -61,7 +61,7 @@ READ: dict[str, str] = {
     "Offset": "expression",
     "Order": "expressions",
     "Ordered": "this desc nulls_first",
-    "Select": f"{_QUERY} expressions distinct from_ laterals joins where group having windows",
+    "Select": f"{_QUERY} expressions distinct from_ laterals joins where group having windows qualify",
     "Sort": "expressions",
     "Star": "except_",
     "StrPosition": "this substr position",

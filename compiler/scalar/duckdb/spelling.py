@@ -37,6 +37,7 @@ from neelc.ir.types import (
     TINYINT,
     VARIANT,
     VOID,
+    YEAR_INTERVAL,
     Array,
     DataType,
     Decimal,
@@ -58,6 +59,7 @@ from neelc.scalar.duckdb.operators import (
     looked_up,
     negative,
 )
+from neelc.scalar.duckdb.percentiles import joined, mode, percentile
 from neelc.scalar.duckdb.pieces import (
     HERE,
     NULL,
@@ -70,6 +72,7 @@ from neelc.scalar.duckdb.pieces import (
     duck_type,
     field_of,
     outside,
+    over_rows,
     quoted,
     safely,
     shown,
@@ -138,6 +141,17 @@ class SparkCalls(Databricks):
             for name, parse in Databricks.Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name != "TRANSFORM"
         }
+
+        # +'1' is a DOUBLE: sqlglot leaves the sign out.
+        UNARY_PARSERS: ClassVar[Any] = {
+            **Databricks.Parser.UNARY_PARSERS,
+            TokenType.PLUS: lambda parser: exp.Anonymous(
+                this="positive", expressions=[parser._parse_unary()]
+            ),
+        }
+
+        # array(1, 2)[0] is an element: sqlglot would take [0] for all there is in an array.
+        ARRAY_CONSTRUCTORS: ClassVar[Any] = {}
 
 
 _STATEMENT = re.compile(
@@ -348,8 +362,13 @@ WORDS = frozenset(
 
 
 def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
-    """A field of a struct, of its field, and so on; of an array of structs, the field of each."""
+    """A field of a struct, of its field, and so on; of an array of structs, the field of each; of a map, the
+    value of a key."""
     for name in names:
+        if isinstance(piece.type, Map) and piece.type.key == STRING:
+            text = f"map_extract_value({piece.text}, {text_constant(name).text})"
+            piece = DuckText(text, piece.type.value)
+            continue
         listed = isinstance(piece.type, Array)
         struct = piece.type.element if isinstance(piece.type, Array) else piece.type
         known = struct.fields if isinstance(struct, Struct) else ()
@@ -448,6 +467,13 @@ def _joined(word: str) -> Spell:
 
 
 def _not(node: Node, scope: NameScope) -> DuckText:
+    inner = node.this.unnest()
+    if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+        return _in_query(inner, scope, negated=True)
+    if isinstance(inner, exp.And | exp.Or) and any(one.args.get("query") for one in inner.find_all(exp.In)):
+        other = exp.Or if isinstance(inner, exp.And) else exp.And
+        sides = (exp.Not(this=side.copy()) for side in (inner.this, inner.expression))
+        return spell(other(this=next(sides), expression=next(sides)), scope)
     return DuckText(f"(NOT {condition(spell(node.this, scope), scope, texts=True).text})", BOOLEAN)
 
 
@@ -520,20 +546,58 @@ def _between(node: Node, scope: NameScope) -> DuckText:
 
 
 def _in(node: Node, scope: NameScope) -> DuckText:
-    query = node.args.get("query")
-    if query is not None:
-        text, types = _nested(query, scope)
-        if len(types) != 1:
-            raise WrongQuery(
-                "NEEL2051", f"one column is expected, and this query has {len(types)}", node=query
-            )
-        operand, (inner,) = spell(node.this, scope), types.items()
-        first, second = common_pieces([operand, DuckText(quoted(inner[0]), inner[1])], scope)[0]
-        return DuckText(f"({first.text} IN (SELECT {second.text} FROM ({text})))", BOOLEAN)
+    if node.args.get("query") is not None:
+        return _in_query(node, scope)
     if isinstance(node.this, exp.Tuple):
         return _rows_in(node, scope)
     operand, *items = common_pieces(_all([node.this, *node.expressions], scope), scope)[0]
     return DuckText(f"({operand.beside(*items)} IN ({', '.join(item.text for item in items)}))", BOOLEAN)
+
+
+def _in_query(node: Node, scope: NameScope, negated: bool = False) -> DuckText:
+    """IN (SELECT ...). Where it is unknown, Spark has FALSE, and for NOT IN, too: it joins the rows of the
+    query. Only of a NULL that is written down it has NULL."""
+    query = node.args["query"]
+    text, types = _nested(query, scope)
+    given = in_row(node.this)
+    if len(types) != len(given):
+        columns = "one column is" if len(given) == 1 else f"{len(given)} columns are"
+        raise WrongQuery("NEEL2051", f"{columns} expected, and this query has {len(types)}", node=query)
+    operands = _all(given, scope)
+    if len(given) > 1:
+        return _row_in_query(operands, text, types, negated, scope)
+    (operand,), (inner,) = operands, types.items()
+    first, second = common_pieces([operand, DuckText(quoted(inner[0]), inner[1])], scope)[0]
+    found = f"({first.text} {'NOT ' * negated}IN (SELECT {second.text} FROM ({text})))"
+    return DuckText(found if operand.type == VOID else f"({found} IS TRUE)", BOOLEAN)
+
+
+def in_row(node: Node) -> list[Node]:
+    """What is compared with the columns of a query."""
+    inner = node.unnest()
+    is_struct = isinstance(inner, exp.Anonymous) and inner.name.lower() == "struct"
+    return list(inner.expressions) if isinstance(inner, exp.Tuple) or is_struct else [inner]
+
+
+def _row_in_query(
+    operands: Sequence[DuckText], text: str, types: Mapping[str, DataType], negated: bool, scope: NameScope
+) -> DuckText:
+    """(a, b) IN (SELECT ...). DuckDB has NULL equal to NULL in rows."""
+    names = [f"{name} {place}" for place, name in enumerate(["column of the query"] * len(types))]
+    inner = [DuckText(f"query_row.{quoted(name)}", t) for name, t in zip(names, types.values(), strict=True)]
+    pairs = [common_pieces(pair, scope)[0] for pair in zip(operands, inner, strict=True)]
+    rows = f"FROM ({text}) AS query_row({', '.join(map(quoted, names))})"
+    if negated:
+        if any(over_rows(one.text) for one in operands):
+            raise UnspelledOperation("NOT IN of several columns with an aggregate among them")
+        same = " AND ".join(comparison("=", one, other, scope).text for one, other in pairs)
+        return DuckText(f"(NOT EXISTS (SELECT 1 {rows} WHERE ({same}) IS NOT FALSE))", BOOLEAN)
+    first, second = (
+        f"struct_pack({', '.join(f'x{place} := {one.text}' for place, one in enumerate(side))})"
+        for side in zip(*pairs, strict=True)
+    )
+    known = " AND ".join(f"{one.text} IS NOT NULL" for one, _ in pairs)
+    return DuckText(f"({known} AND {first} IN (SELECT {second} {rows}))", BOOLEAN)
 
 
 def _rows_in(node: Node, scope: NameScope) -> DuckText:
@@ -622,6 +686,10 @@ def _bracket(node: Node, scope: NameScope) -> DuckText:
         # sqlglot counts from 0 whatever the dialect has written.
         shift = int(node.args.get("offset") or 0)
         place = spell(key, scope)
+        if scope.strict and place.type not in (*INTEGERS, VOID):
+            raise WrongQuery(
+                "NEEL2106", f"the position of an element is an integer, not {place.type}", node=key
+            )
         place = arithmetic("-", place, number(1, INT), scope) if shift else place
         found = spelled_call(name, [base, place], scope)
         if not scope.strict:
@@ -629,6 +697,12 @@ def _bracket(node: Node, scope: NameScope) -> DuckText:
         # An element may be NULL: what fails is a place outside of the array.
         tests = f"{place.text} < 0 OR {place.text} >= len({base.text})"
         return outside(found, tests)
+    if not isinstance(base.type, Map) and scope.strict:
+        if isinstance(base.type, Struct):
+            raise WrongQuery("NEEL2106", "the field of a struct is named by a constant text", node=key)
+        raise WrongQuery(
+            "NEEL2106", f"{base.type} has no elements: it is not an array, map or struct", node=node
+        )
     return spelled_call(name, [base, spell(key, scope)], scope)
 
 
@@ -653,6 +727,8 @@ def _call(node: Node, scope: NameScope) -> DuckText:
         arguments = list(arguments[0].expressions)
     if any(isinstance(one, exp.Star | exp.Lambda) for one in arguments):
         raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+    if name == "grouping_id" and not arguments:
+        arguments = list(scope.grouped)
     if name in AGGREGATES:
         return AGGREGATES[name](_all(arguments, scope), "DISTINCT " if distinct else "", scope)
     if distinct or name in OF_WINDOWS:
@@ -672,11 +748,13 @@ _WITH_UNITS = {
 def _from_json(arguments: Sequence[Node], scope: NameScope) -> DuckText:
     """A cell of a CSV file that is an array, a map or a struct. Where it is none there is NULL, and the plan
     fails. In what users write, Spark's from_json gives parts of values that do not fit."""
+    if len(arguments) == 3 and not scope.strict:
+        return spelled_call("from_json", _all(arguments[:2], scope), scope)
     value, schema = _all(arguments, scope) if len(arguments) == 2 else (None, None)
     nested = schema is not None and re.match(r"(ARRAY|MAP|STRUCT)<", str(schema.value), re.IGNORECASE)
     if value is None or schema is None or not nested or scope.strict:
         raise UnspelledOperation("the function from_json")
-    return evaluated("from_json", [value], spelled_type(str(schema.value)), scope)
+    return evaluated("from_json of a cell", [value], spelled_type(str(schema.value)), scope)
 
 
 def _extract(node: Node, scope: NameScope) -> DuckText:
@@ -905,16 +983,99 @@ def _if_call(arguments: list[Node], scope: NameScope) -> DuckText:
     return conditional([(arguments[0], arguments[1])], arguments[2], scope)
 
 
+# Aggregates whose arguments are no values of rows, or have an order.
+
+
+def _share(node: Node, scope: NameScope) -> DuckText | list[DuckText]:
+    """Which percentile, or which ones."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Anonymous) and inner.name.lower() == "array":
+        return _all(inner.expressions, scope)
+    column = next((one for one in inner.find_all(exp.Column) if not isinstance(one.this, exp.Star)), None)
+    if column is not None:
+        raise WrongQuery("NEEL2106", f"the share of a percentile is constant, not `{column.name}`", node=node)
+    return spell(inner, scope)
+
+
+def _percentile(arguments: list[Node], scope: NameScope) -> DuckText:
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    given = list(arguments[0].expressions) if distinct else arguments
+    if not scope.strict:  # a plan gives the share with each row
+        return AGGREGATES["percentile"](_all(given, scope), "", scope)
+    if not 2 <= len(given) <= 3:
+        raise WrongQuery(
+            "NEEL2105", "percentile takes 2 or 3 arguments: the value, the share, how often it counts"
+        )
+    value, share, *frequency = given
+    pieces = _all([value, *frequency], scope)
+    return percentile("percentile", pieces, _share(share, scope), scope, "DISTINCT " * distinct)
+
+
+def _mode(arguments: list[Node], scope: NameScope) -> DuckText:
+    if not arguments or isinstance(arguments[0], exp.Distinct) or len(arguments) > 2:
+        raise UnspelledOperation("mode of other arguments than a value and TRUE or FALSE")
+    if len(arguments) == 2 and not isinstance(arguments[1], exp.Boolean):
+        raise WrongQuery("NEEL2106", "the second argument of mode is TRUE or FALSE", node=arguments[1])
+    return mode(spell(arguments[0], scope), scope, is_ordered=len(arguments) > 1 and bool(arguments[1].this))
+
+
+def _listagg(arguments: list[Node], scope: NameScope, by: Sequence[Node] = ()) -> DuckText:
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    given = list(arguments[0].expressions) if distinct else arguments
+    if not 1 <= len(given) <= 2:
+        raise WrongQuery("NEEL2105", "listagg takes 1 or 2 arguments: the value and the separator")
+    if distinct and [one.this for one in by] not in ([], [given[0]]):
+        raise WrongQuery("NEEL2106", "listagg of DISTINCT values can be ordered by these only", node=by[0])
+    order = f" ORDER BY {', '.join(ordering(one, scope) for one in by)}" if by else ""
+    return joined(_all(given, scope), "DISTINCT " * distinct, order, scope)
+
+
+def _within_group(node: Node, scope: NameScope) -> DuckText:
+    """percentile_cont(0.5) WITHIN GROUP (ORDER BY x), and others."""
+    call, by = node.this, node.expression.expressions
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else ""
+    arguments = list(call.expressions)
+    if name in ("listagg", "string_agg"):
+        return _listagg(arguments, scope, by)
+    counts = {"percentile_cont": 1, "percentile_disc": 1, "mode": 0}
+    if name not in counts or any(isinstance(one, exp.Distinct) for one in arguments):
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+    if len(arguments) != counts[name] or len(by) != 1:
+        number = f"{counts[name]} argument{'s' if counts[name] != 1 else ''}"
+        raise WrongQuery("NEEL2105", f"{name} takes {number}, and is ordered by one value", node=node)
+    value, descends = spell(by[0].this, scope), bool(by[0].args.get("desc"))
+    if name == "mode":
+        return mode(value, scope, is_ordered=True, descends=descends)
+    return percentile(name, [value], _share(arguments[0], scope), scope, descends=descends)
+
+
 _ADDED = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6}
 
 
+_OF_CLOCK = {
+    "DAY": (DAY, DAY_INTERVAL),
+    "WEEK": (7 * DAY, DAY_INTERVAL),
+    "MONTH": (1, YEAR_INTERVAL),
+    "QUARTER": (3, YEAR_INTERVAL),
+    "YEAR": (12, YEAR_INTERVAL),
+}
+"""Units that the clock of the session counts."""
+
+
 def _added(arguments: list[Node], scope: NameScope) -> DuckText:
-    """timestampadd(unit, number, time): of units that are always equally long."""
+    """timestampadd(unit, number, time)."""
     unit, count, moment = arguments
-    length = _ADDED.get(unit.name.upper())
+    name, time = unit.name.upper(), spell(moment, scope)
+    if time.type in (DATE, STRING):
+        time = cast_to(time, TIMESTAMP, scope)
+    if name in _OF_CLOCK:
+        size, kind = _OF_CLOCK[name]
+        number_of = arithmetic("*", cast_to(spell(count, scope), BIGINT, scope), number(size, BIGINT), scope)
+        span = number_of if kind == DAY_INTERVAL else cast_to(number_of, INT, scope)
+        return arithmetic("+", time, DuckText(span.text, kind), scope)
+    length = _ADDED.get(name)
     if length is None:
         raise UnspelledOperation(f"timestampadd of {unit.name}")
-    time = spell(moment, scope)
     if time.type not in (TIMESTAMP, TIMESTAMP_NTZ):
         raise UnspelledOperation(f"timestampadd to {time.type}")
     make = "make_timestamptz" if time.type == TIMESTAMP else "make_timestamp"
@@ -927,6 +1088,8 @@ def _counted(arguments: list[Node], scope: NameScope) -> DuckText:
     """timestampdiff(unit, time, time)."""
     unit, *moments = arguments
     pieces = [spell(one, scope) for one in moments]
+    if len({one.type for one in pieces}) > 1 or pieces[0].type in (DATE, STRING):
+        pieces = [cast_to(one, TIMESTAMP, scope) for one in pieces]
     if len(pieces) != 2 or len({one.type for one in pieces} | {TIMESTAMP, TIMESTAMP_NTZ}) > 2:
         raise UnspelledOperation("timestampdiff")
     return evaluated("timestampdiff", [text_constant(unit.name.upper()), *pieces], BIGINT, scope)
@@ -956,7 +1119,11 @@ SPECIAL: dict[str, Callable[[list[Node], NameScope], DuckText]] = {
     "forall": _every,
     "from_json": _from_json,
     "if": _if_call,
+    "listagg": _listagg,
+    "mode": _mode,
     "named_struct": _named_struct,
+    "percentile": _percentile,
+    "string_agg": _listagg,
     "struct": _struct,
     "timestampadd": _added,
     "timestampdiff": _counted,
@@ -973,13 +1140,17 @@ def _window(node: Node, scope: NameScope) -> DuckText:
     if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
         inner, ignored = inner.this, [truth(isinstance(inner, exp.IgnoreNulls))]
     name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
-    if name in OF_WINDOWS and not (ignored and name not in IGNORING):
+    if ignored and name in ("lag", "lead"):
+        name = f"{name} ignoring nulls" if ignored[0].value else name
+        function = OF_WINDOWS[name](_all(inner.expressions, scope), "", scope)
+    elif name in OF_WINDOWS and not (ignored and name not in IGNORING):
         function = OF_WINDOWS[name]([*_all(inner.expressions, scope), *ignored], "", scope)
     elif ignored:
         raise UnspelledOperation(node.this.sql(dialect=SparkCalls)[:80])
     else:
         function = spell(inner, scope)
     parts, of = [], _window_parts(node, scope)
+    _check_window(node, inner, of)
     if of.get("partition_by"):
         parts.append("PARTITION BY " + ", ".join(one.text for one in _all(of["partition_by"], scope)))
     if of.get("order") is not None:
@@ -991,7 +1162,26 @@ def _window(node: Node, scope: NameScope) -> DuckText:
     return function.followed(f"OVER ({' '.join(parts)})")
 
 
-IGNORING = ("first", "first_value", "last", "last_value")
+def _check_window(node: Node, inner: Node, of: Mapping[str, Any]) -> None:
+    """What Spark refuses, though DuckDB computes it."""
+    called = inner.find(exp.Anonymous)
+    name = "" if called is None else called.name.lower()
+    if name in UNORDERED and (of.get("order") or of.get("spec")):
+        raise WrongQuery("NEEL2106", f"a window of {name} has no order and no frame", node=node)
+    if name in ORDERED and of.get("order") is None:
+        raise WrongQuery("NEEL2106", f"a window of {name} needs ORDER BY", node=node)
+    if called is not None and any(isinstance(one, exp.Distinct) for one in called.expressions):
+        raise WrongQuery("NEEL2106", "DISTINCT in a window", node=node)
+
+
+ORDERED = frozenset("cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number".split())
+"""Functions whose values depend on an order."""
+
+
+IGNORING = ("first", "first_value", "last", "last_value", "nth_value")
+
+
+UNORDERED = ("median", "percentile_cont", "percentile_disc")
 
 
 def _window_parts(node: Node, scope: NameScope) -> dict[str, Any]:
@@ -1089,4 +1279,5 @@ SPELLINGS: dict[type, Spell] = {
     exp.IgnoreNulls: _ignoring,
     exp.RespectNulls: _ignoring,
     exp.Tuple: _tuple,
+    exp.WithinGroup: _within_group,
 }

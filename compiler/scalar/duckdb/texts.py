@@ -82,18 +82,23 @@ def simple_expression(pattern: str) -> str | None:
     r"""A regular expression that means the same to DuckDB, where it is made of simple parts.
 
     >>> print(simple_expression(r"^[a-z]+\d{2}$"), simple_expression("a.c"), simple_expression(r"\bx"))
-    ^[a-z]+\d{2}(?:\n?\z) a[^\n]c None
+    ^[a-z]+\d{2}(?:(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?\z) a[^\n\r\x{85}\x{2028}\x{2029}]c None
     """
     found = _SIMPLE.match(pattern)
-    if found is None or (found["end"] and "|" in pattern):
+    # Between the two characters that end a line, no line ends: \W and \D may stand for the first one.
+    if found is None or (found["end"] and re.search(r"\||\\[DW]", pattern)):
         return None
     try:
         re.compile(pattern)
     except re.error:
         return None
     parts = re.findall(r"\\.|\[(?:\\.|[^\]])*\]|.", pattern.removesuffix("$") if found["end"] else pattern)
-    body = "".join(r"[^\n]" if part == "." else part for part in parts)
-    return body + (r"(?:\n?\z)" if found["end"] else "")
+    body = "".join(f"[^{LINE_ENDS}]" if part == "." else part for part in parts)
+    return body + (rf"(?:(?:\r\n|[{LINE_ENDS}])?\z)" if found["end"] else "")
+
+
+LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"
+"""What ends a line for Java."""
 
 
 # Functions.

@@ -654,6 +654,21 @@ def _split_part(name: str, arguments: Arguments, type: DataType) -> Sql:
     return call(name, text.sql, delimiter.sql, number.sql if known else call("nullif", number.sql, raw("0")))
 
 
+def _from_json(name: str, arguments: Arguments, type: DataType) -> Sql:
+    """With the mode that Spark has anyway: with two arguments, from_json is how plans read cells of files.
+    The schema is written again, because a name in it may be a reserved word."""
+    schema, mode = string(spark_type(type)), call("map", string("mode"), string("PERMISSIVE"))
+    return call(name, arguments[0].sql, schema, mode)
+
+
+def _tried(name: str, arguments: Arguments, type: DataType) -> Sql:
+    return plain(f"try_{name}", arguments, type)
+
+
+def _variant_get(_: str, arguments: Arguments, type: DataType) -> Sql:
+    return call("try_variant_get", arguments[0].sql, arguments[1].sql, string(spark_type(type)))
+
+
 def _to_binary(_: str, arguments: Arguments, type: DataType) -> Sql:
     return plain("try_to_binary", arguments, type)
 
@@ -679,6 +694,7 @@ SPECIAL: dict[str, Special] = {
     "elt": _attempted,
     "encode": _encoded,
     "floor": _towards,
+    "from_json": _from_json,
     "levenshtein": _levenshtein,
     "locate": _place,
     "map": _map,
@@ -687,6 +703,7 @@ SPECIAL: dict[str, Special] = {
     "map_from_entries": _map,
     "mask": _mask,
     "mod": _remainder,
+    "parse_json": _tried,
     "named_struct": _struct,
     "position": _place,
     "pmod": _positive_remainder,
@@ -709,5 +726,7 @@ SPECIAL: dict[str, Special] = {
     "unbase64": _attempted,
     "url_decode": lambda _, arguments, type: plain("try_url_decode", arguments, type),
     **TIMES,
+    "try_variant_get": _variant_get,
+    "variant_get": _variant_get,
     "xxhash64": _own_hash,
 }

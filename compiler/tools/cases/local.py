@@ -13,7 +13,7 @@ from neelc.engines.local.execution import LocalEngine
 from neelc.engines.local.functions import arrow_type, writer_of
 from neelc.engines.local.inputs import local_tables
 from neelc.engines.local.plan import local_program
-from neelc.engines.local.program import Types
+from neelc.engines.local.program import LocalProgram, Types
 from neelc.engines.local.results import is_failed_run, row_values
 from neelc.engines.local.tables import LocalTable
 from neelc.engines.local.tasks import BATCH
@@ -123,7 +123,7 @@ def _judged(case: CaseFile, found: Result | str) -> LocalOutcome:
     if LIMIT in expected:
         return LocalOutcome(refusal=f"{LIMIT} is a limit of the reference interpreter")
     rows = compare(expected, found).actual
-    return LocalOutcome(False, f"on the local engine: an error is expected, and there is none:\n{rows}")
+    return LocalOutcome(False, f"on the local engine: an error was expected, but there was none:\n{rows}")
 
 
 def _result(case: CaseFile, ready: PreparedCase, zone: str) -> Result:
@@ -145,8 +145,13 @@ def _result(case: CaseFile, ready: PreparedCase, zone: str) -> Result:
 
 def table_of(stream: Stream, rows: Sequence[Mapping[str, object]]) -> LocalTable:
     """The rows of a stream, as the reference interpreter has them."""
-    types = {column.name: stored(column.type) for column in stream.own_columns}
+    types = stored_types(stream)
     return LocalTable(arrow_table(rows, types), types)
+
+
+def stored_types(stream: Stream) -> Types:
+    """The columns that are given of a stream, as engines have them."""
+    return {column.name: stored(column.type) for column in stream.own_columns}
 
 
 def arrow_table(rows: Sequence[Mapping[str, object]], types: Types) -> pa.Table:
@@ -177,9 +182,30 @@ def local_rows(
     functions: Mapping[str, Function] | None = None,
 ) -> list[tuple[object, ...]]:
     """The rows of a plan over tables, with these columns; raises `UnspelledOperation`, or what fails."""
-    program = local_program(relations, {name: one.types for name, one in tables.items()}, calls)
+    program = program_giving(columns, relations, {name: one.types for name, one in tables.items()}, calls)
+    return program_rows(program, tables, engine, functions)
+
+
+def program_giving(
+    columns: Sequence[Column],
+    relations: Relations,
+    streams: Mapping[str, Types],
+    calls: Mapping[str, EvaluatedCall] | None = None,
+) -> LocalProgram:
+    """What runs for a plan over streams with these types, whose result has these columns."""
+    program = local_program(relations, streams, calls)
     expected = {column.name: stored(column.type) for column in columns}
     assert dict(program.columns) == expected, f"columns {program.columns} instead of {expected}"
+    return program
+
+
+def program_rows(
+    program: LocalProgram,
+    tables: Mapping[str, LocalTable],
+    engine: LocalEngine,
+    functions: Mapping[str, Function] | None = None,
+) -> list[tuple[object, ...]]:
+    """The rows that a program finds in tables."""
     run = engine.run(program, tables, functions)
     try:
         return list(row_values(run.query().to_arrow_reader(BATCH), program.columns))

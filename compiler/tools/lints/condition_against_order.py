@@ -45,4 +45,4 @@ def _order(claim: AtMost) -> str:
 def _hint(condition: e.Expr) -> str:
     if isinstance(condition, e.Binary) and condition.op == "=":
         return "AND(...) allows events at the same time"
-    return "turn the condition around, or the parts; AND(...) allows any order"
+    return "reverse the condition or the parts; AND(...) allows any order"

@@ -19,9 +19,9 @@ def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
     >>> print(shown(condition_always_true, "A a WHERE a.x > 1 AND 'amount' < 'price'"))
     'amount' < 'price': `'amount' < 'price'` is always TRUE
     >>> print(shown(condition_always_true, "SEQ(A a, B b) WHERE a.id = a.id"))
-    a.id = a.id: `a.id = a.id` is TRUE for all values but NULL
+    a.id = a.id: `a.id = a.id` is TRUE for all values except NULL
     >>> print(shown(condition_always_true, "SEQ(A a, B b) WHERE a.ts < b.ts"))
-    a.ts < b.ts: `a.ts < b.ts` is always TRUE: the order of the pattern says the same
+    a.ts < b.ts: `a.ts < b.ts` is always TRUE: the order of the pattern implies it
 
     Not if it may be UNKNOWN for another reason than that an attribute is NULL:
 
@@ -41,14 +41,14 @@ def condition_always_true(linted: LintedQuery) -> Iterator[Diagnostic]:
             continue
         text = linted.text(conjunct)
         if linted.is_always_true(conjunct, part):
-            why = "" if whatever else ": the order of the pattern says the same"
+            why = "" if whatever else ": the order of the pattern implies it"
             yield linted.warning("NEEL6004", f"`{text}` is always TRUE{why}", conjunct, "leave it out")
         elif whatever:
             first, *others = _terms(conjunct)
-            hint = "is another variable or value meant?"
+            hint = "was another variable or value intended?"
             if not others:  # of several, one may be enough
                 hint += f" otherwise write {linted.text(first)} IS NOT NULL"
-            yield linted.warning("NEEL6004", f"`{text}` is TRUE for all values but NULL", conjunct, hint)
+            yield linted.warning("NEEL6004", f"`{text}` is TRUE for all values except NULL", conjunct, hint)
 
 
 def is_on_purpose(conjunct: e.Expr) -> bool:

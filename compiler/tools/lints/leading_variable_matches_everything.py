@@ -21,9 +21,9 @@ def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnos
     >>> from lint_examples import shown
     >>> lint = leading_variable_matches_everything
     >>> print(shown(lint, "SEQ(S a, B b) WITHIN 5"))
-    S a: `a` can be any event, so that a match may start at each of them
+    S a: `a` can be any event, so a match may start at every event
     >>> print(shown(lint, "SEQ(S+ a[], B b) WHERE [id] AND a[1].user = b.user WITHIN 5"))
-    S+ a[]: `a` can be any event, so that a match may start at each of them
+    S+ a[]: `a` can be any event, so a match may start at every event
 
     Not if the type or a condition says which events are meant, be it through others that are equal:
 
@@ -41,7 +41,7 @@ def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnos
 
     >>> shown(lint, "SEQ(S a, S b, S c) WHERE [id] WITHIN 5")
     >>> print(shown(lint, "SEQ(S a, S b) WITHIN 5"))
-    S a: `a` can be any event, so that a match may start at each of them
+    S a: `a` can be any event, so a match may start at every event
 
     Contiguity decides at the next event, so that many starts cost little.
 
@@ -56,9 +56,9 @@ def leading_variable_matches_everything(linted: LintedQuery) -> Iterator[Diagnos
         if _is_any_event(part, closed_asked) and not _is_repetition(part, closed_asked):
             name = part.variable
             typed = any(stream.type_column for stream in closed.streams)
-            needed = "a type or a condition of its own" if typed else "a condition of its own"
-            hint = f"give `{name}` {needed}, unless every event is meant"
-            message = f"`{name}` can be any event, so that a match may start at each of them"
+            needed = "a type or a condition" if typed else "a condition"
+            hint = f"give `{name}` {needed}, unless it should match every event"
+            message = f"`{name}` can be any event, so a match may start at every event"
             yield linted.warning("NEEL6001", message, part, hint)
 
 

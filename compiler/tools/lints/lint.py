@@ -380,9 +380,7 @@ def own_rows(condition: Expr, variable: str) -> Iterator[e.AtRow]:
 def itself_hint(conditions: Sequence[Expr], variable: str, linted: LintedClause) -> str | None:
     """A way out where a condition compares a row with itself."""
     for value in (value for one in conditions for value in own_rows(one, variable)):
-        where = (
-            f"in the condition of {linted.name(variable)}, `{linted.text(value)}` is the row that is tested"
-        )
+        where = f"in the condition of {linted.name(variable)}, `{linted.text(value)}` is the row being tested"
         if isinstance(value.argument, e.Attribute):
             where += f"; PREV({value.argument.name}) is the row before"
         return where

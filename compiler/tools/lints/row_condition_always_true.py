@@ -18,7 +18,7 @@ def row_condition_always_true(linted: LintedClause) -> Iterator[Diagnostic]:
     >>> from lint_examples import shown_of_rows as shown
     >>> lint = row_condition_always_true
     >>> print(shown(lint, "PATTERN (A B+) DEFINE B AS x >= B.x"))
-    x >= B.x: `x >= B.x` is TRUE for all values but NULL
+    x >= B.x: `x >= B.x` is TRUE for all values except NULL
     >>> print(shown(lint, "PATTERN (A B+) DEFINE B AS n > 1 OR n <= 1 OR n IS NULL"))
     n > 1 OR n <= 1 OR n IS NULL: `n > 1 OR n <= 1 OR n IS NULL` is always TRUE
 
@@ -42,5 +42,5 @@ def row_condition_always_true(linted: LintedClause) -> Iterator[Diagnostic]:
                     "NEEL6004", f"`{text}` is always TRUE", conjunct, hint or "leave it out, or write TRUE"
                 )
             elif is_true_unless_null(condition, values):
-                message = f"`{text}` is TRUE for all values but NULL"
+                message = f"`{text}` is TRUE for all values except NULL"
                 yield linted.warning("NEEL6004", message, conjunct, hint or "is another row or value meant?")

@@ -103,7 +103,7 @@ def _warning(conditions: Sequence[e.Expr], variable: str, linted: LintedClause) 
         order = linted.text(linted.clause.order[0].expression)
         what = f"`{linted.text(last)}` is never TRUE" + (f" with {named}" if others else "")
         message = f"{what}, as rows are in the order of {order}: {result}"
-        return linted.warning("NEEL6005", message, last, "turn the comparison around, or the order")
+        return linted.warning("NEEL6005", message, last, "reverse the comparison or the order")
     what = f"contradicts {named}" if others else "is never TRUE"
     hint = null_hint(last, linted) or itself_hint(conditions, variable, linted)
     return linted.warning("NEEL6004", f"`{linted.text(last)}` {what}: {result}", last, hint)

@@ -18,9 +18,9 @@ def window_missing(linted: LintedQuery) -> Iterator[Diagnostic]:
 
     >>> from lint_examples import shown
     >>> print(shown(window_missing, "SEQ(A a, !C c, B b) WHERE [id]"))
-    SEQ(A a, !C c, B b): no window bounds this pattern: events are kept until the input ends
+    SEQ(A a, !C c, B b): this pattern has no window: events are kept until the input ends
     >>> print(shown(window_missing, "SEQ(A a, SEQ(B b, C c) WITHIN 5)"))
-    SEQ(A a, SEQ(B b, C c) WITHIN 5): no window bounds this pattern: events are kept until the input ends
+    SEQ(A a, SEQ(B b, C c) WITHIN 5): this pattern has no window: events are kept until the input ends
 
     Not if one event is enough, or every branch has a window, or a condition compares times.
 
@@ -46,7 +46,7 @@ def window_missing(linted: LintedQuery) -> Iterator[Diagnostic]:
     if not _is_bounded(match.pattern) and not any(
         _is_about_time(*found, linted) for found in linted.conditions
     ):
-        message = "no window bounds this pattern: events are kept until the input ends"
+        message = "this pattern has no window: events are kept until the input ends"
         yield linted.warning("NEEL6003", message, match.pattern, "add WITHIN, for example WITHIN 10 MINUTES")
 
 

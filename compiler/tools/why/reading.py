@@ -16,7 +16,7 @@ from neelc.ir.names import bare, find, written
 from neelc.ir.node import Node, transform
 from neelc.ir.patterns import Event as EventPart
 from neelc.ir.patterns import Exists, Pattern, Repeat, Window, all_parts
-from neelc.ir.program import Match, Program, Stream
+from neelc.ir.program import Clock, Match, Program, Stream
 from neelc.ir.script import SelectionStrategy
 from neelc.pattern.analysis.equalities import same_at
 from neelc.pattern.analysis.keys import Key, lasting_keys
@@ -496,22 +496,21 @@ def why_request(
 ) -> WhyRequest:
     """The request of a caller; raises `CallError` if it cannot be met."""
     match = program.queries[place].match.whole
-    starts = None if between is None else times(match, between)
+    starts = None if between is None else times(match.clock, between)
     return WhyRequest(program, place, key_filter(match, key), starts)
 
 
-def times(match: Match, between: Sequence[object]) -> tuple[int, int]:
+def times(clock: Clock, between: Sequence[object]) -> tuple[int, int]:
     """The times of `--between`, as the query's own stream writes them, in nanoseconds."""
     if len(between) != 2:
         raise CallError(f"between: two times, from and to, here are {len(between)}")
-    low, high = (_time(match, value) for value in between)
+    low, high = (_time(clock, value) for value in between)
     if low > high:
         raise CallError(f"between {between[0]} {between[1]}: the first time is after the second")
     return low, high
 
 
-def _time(match: Match, value: object) -> int:
-    clock = match.clock
+def _time(clock: Clock, value: object) -> int:
     try:
         read = from_text(value, clock.type) if isinstance(value, str) else value
         found = nanoseconds(read, clock.unit or "NANOSECOND", clock)

@@ -6,13 +6,15 @@ costs the same however many were taken before. What variables and lists are is r
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Mapping
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neelc.runtime.kernels.events import KernelEvents, Numbers, Truths
 from neelc.runtime.kernels.frontier import EventLists, Frontier
+from neelc.runtime.kernels.nested import Iterations
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import (
     FIRST,
@@ -26,6 +28,8 @@ from neelc.runtime.program import (
     ListName,
     Value,
     is_composite,
+    iteration_of,
+    listed_in,
 )
 
 KINDS = {FIRST: 0, NEXT: 1, SAME: 2}
@@ -125,7 +129,7 @@ def as_frontier(follow: Follow[Value], found: RunPaths, frontier: Frontier, even
         if state.list is None:
             variables[state.variable] = _single(found, found.state == number)
     for closure in follow.closures:
-        _add_lists(follow, closure, found, variables, lists)
+        _add_lists(follow, closure, found, variables, lists, events)
     marks = {mark: np.repeat(column, found.rows) for mark, column in frontier.marks.items()}
     for mark, variable in follow.marks:
         marks[mark] = (variables[variable] >= 0).astype(np.int64)
@@ -145,6 +149,7 @@ def _add_lists(
     found: RunPaths,
     variables: dict[EventName, Numbers],
     lists: dict[ListName, EventLists],
+    events: KernelEvents,
 ) -> None:
     """The lists of a closure, and those of their elements that have names."""
     states = [n for n, state in enumerate(follow.states) if state.list == closure.variable]
@@ -155,6 +160,16 @@ def _add_lists(
     full = length > 0
     iteration = np.cumsum(begins) - 1
     for name in closure.names:
+        if name.list != closure.variable:
+            of_name = [n for n in states if follow.states[n].variable == name]
+            taken = np.isin(found.state[mine], of_name)
+            inner = _lists_inside(
+                found.event[mine][taken], iteration[taken], length, name in closure.may_be_absent
+            )
+            if closure.optional:
+                inner = _absent_where_empty(inner)
+            lists[listed_in(name, closure.variable)] = inner
+            continue
         taken = np.isin(found.state[mine], [n for n in states if follow.states[n].variable == name])
         pool = np.full(int(length.sum()), -1)
         pool[iteration[taken]] = found.event[mine][taken]
@@ -163,11 +178,59 @@ def _add_lists(
         variables[name.at(1)] = _at(pool, begin, full)
         variables[name.at(-1)] = _at(pool, begin + length - 1, full)
         variables |= {name.at(place): known.at_place(place) for place in closure.places}
+    for named in closure.elements:
+        variables[named] = _inside(named, closure, lists, length, events)
     if is_composite(closure.names, closure.variable):
         counts = np.bincount(row, minlength=found.rows)
         beyond = np.cumsum(counts)
         variables[ElementName(closure.variable, 1)] = _at(found.event[mine], beyond - counts, full)
         variables[ElementName(closure.variable, -1)] = _at(found.event[mine], beyond - 1, full)
+
+
+def _lists_inside(taken: Numbers, iteration: Numbers, iterations: Numbers, may_be_absent: bool) -> EventLists:
+    """The events of lists that iterations have, each with the number of its iteration, for rows with so many
+    iterations.
+
+    >>> lists = _lists_inside(np.array([7, 8, 9]), np.array([0, 0, 2]), np.array([2, 1]), False)
+    >>> lists.begin.tolist(), lists.length.tolist(), lists.elements.pool.tolist()
+    ([0, 2], [2, 1], [2, 0, 1])
+    """
+    total = int(iterations.sum())
+    sizes = np.bincount(iteration, minlength=total)
+    row = np.repeat(np.arange(len(iterations)), iterations)
+    length = np.bincount(row, weights=sizes, minlength=len(iterations)).astype(np.int64)
+    pool = np.where(sizes > 0, sizes, -1) if may_be_absent else sizes
+    groups = EventLists(pool, np.cumsum(iterations) - iterations, iterations)
+    return EventLists(taken, np.cumsum(length) - length, length, groups)
+
+
+def _absent_where_empty(lists: EventLists) -> EventLists:
+    """No list at all, where there is no iteration."""
+    groups = lists.elements
+    none = groups.length == 0
+    length = np.where(none, -1, lists.length)
+    return replace(lists, length=length, groups=replace(groups, length=np.where(none, -1, groups.length)))
+
+
+def _inside(
+    name: EventName,
+    closure: Closure,
+    lists: dict[ListName, EventLists],
+    length: Numbers,
+    events: KernelEvents,
+) -> Numbers:
+    """The event of a name in a list of a certain iteration."""
+    return iterations_named(name, closure, lists, length).event(name, events)
+
+
+def iterations_named(
+    name: EventName, closure: Closure, lists: Mapping[ListName, EventLists], length: Numbers
+) -> Iterations:
+    """The iteration that a name means, for rows with so many of them."""
+    meant = iteration_of(name, closure.variable)
+    assert isinstance(meant, ElementName), "an iteration that has a place"
+    number = np.full(len(length), meant.place - 1) if meant.place > 0 else length + meant.place
+    return Iterations(closure.variable, closure.names, lists, np.arange(len(length)), number)
 
 
 def _at(pool: Numbers, place: Numbers, there: Truths) -> Numbers:

@@ -12,7 +12,14 @@ from neelc.runtime.failures import MAX_LISTS, KernelError
 from neelc.runtime.kernels.events import KernelEvents, NullableArray, Numbers, Truths
 from neelc.runtime.kernels.folding import Parts, added, begun, ended, folded
 from neelc.runtime.kernels.frontier import EventLists, Frontier, both, chosen, place_of, root
-from neelc.runtime.kernels.runs.courses import KINDS, Courses, RunPaths, as_frontier, paths
+from neelc.runtime.kernels.runs.courses import (
+    KINDS,
+    Courses,
+    RunPaths,
+    as_frontier,
+    iterations_named,
+    paths,
+)
 from neelc.runtime.kernels.taking import (
     FAR,
     Candidates,
@@ -43,7 +50,10 @@ from neelc.runtime.program import (
     State,
     Take,
     Value,
+    base_of,
+    iteration_of,
     list_of,
+    listed_in,
     names_of_steps,
     names_of_value,
 )
@@ -148,6 +158,8 @@ def _numbered(state: State, names: frozenset[EventName]) -> Iterator[tuple[Eleme
     inner = state.variable.inner if isinstance(state.variable, IterationName) else None
     for name in sorted(names, key=str):
         match name:
+            case ElementName(of, 1) if of == state.list_inside:
+                yield name, 1
             case ElementName(of, place, part) if of == state.list and place > 0 and part in (None, inner):
                 yield name, place
 
@@ -163,7 +175,7 @@ def _before(step: Follow[Value], move: Move[Value], after: frozenset[EventName])
     names = ((named - elements) | after) - {state.variable}
     if move.iteration == FIRST and state.list is not None:
         # Of a list that begins there was nothing before.
-        names = {name for name in names if list_of(name) != state.list}
+        names = {name for name in names if list_of(name) is None or base_of(name) != state.list}
     old = {new: old for old, new in move.renames}
     gone = {one for one, _ in move.renames}
     return frozenset(old.get(name, name) for name in names if name in old or name not in gone)
@@ -317,22 +329,27 @@ def with_totals(
     """The runs with all aggregates of their lists that steps read."""
     named = names_of_steps(steps)
     final = (fold for fold in follow.final if fold.name in named)
-    totals = {fold.name: folded(fold, _list_of(fold, found), events) for fold in final}
+    totals = {fold.name: folded(fold, _list_of(fold, follow, found), events) for fold in final}
     return replace(found, totals=totals)
 
 
-def _list_of(fold: Fold, found: Frontier) -> EventLists:
+def _list_of(fold: Fold, follow: Follow[Value], found: Frontier) -> EventLists:
     """The list of a fold; to count iterations, that of any of their variables."""
     if fold.list in found.lists:
         return found.lists[fold.list]
+    for closure in follow.closures:
+        if iteration_of(fold.list, closure.variable) is not None:
+            length = found.lists[listed_in(closure.names[0], closure.variable)].elements.length
+            return iterations_named(fold.list, closure, found.lists, length).inner_list(fold.list)
     inner = (name for name in found.lists if isinstance(name, InnerList) and name.list == fold.list)
-    return found.lists[next(inner)]
+    return found.lists[next(inner)].elements
 
 
 # Which events the next one of a run can be.
 
-NODE, COUNT = "#node", "#count"
-"""Columns of a table of runs: the node of the event taken last, the iterations of the list that it is in."""
+NODE, COUNT, INNER = "#node", "#count", "#inner"
+"""Columns of a table of runs: the node of the event taken last, the iterations of the list that it is in, the
+elements of a list inside of the iteration."""
 
 Pairs = tuple[Numbers, Numbers]
 """Rows, and for each the place of a player."""
@@ -379,13 +396,14 @@ def option(
     search: KernelSearch, route: Route, leg: Leg, frontier: Frontier, courses: Courses, run: Run
 ) -> MoveOption | None:
     """A move of runs that are all in its source; None if none of them may make it."""
-    move, rows = leg.move, None
-    if move.least > 1 or move.most is not None:
-        count = frontier.marks[COUNT]
-        may = count >= move.least
-        if move.most is not None:
-            may &= count <= move.most
-        rows = None if may.all() else np.flatnonzero(may)
+    move = leg.move
+    may: Truths | None = None
+    for mark, least, most in ((COUNT, move.least, move.most), (INNER, *move.left)):
+        if least > 1 or most is not None:
+            count = frontier.marks[mark]
+            enough = count >= least if most is None else (count >= least) & (count <= most)
+            may = enough if may is None else may & enough
+    rows = None if may is None or may.all() else np.flatnonzero(may)
     if rows is not None:
         if not len(rows):
             return None
@@ -655,8 +673,11 @@ def _note(courses: Courses, step: Follow[Value], state: int, runs: Frontier) -> 
     """Runs that are complete as they are."""
     least = step.states[state].accepts
     if least is not None and len(runs):
-        node = runs.marks[NODE]
-        courses.note(node if least <= 1 else node[runs.marks[COUNT] >= least])
+        node, inner = runs.marks[NODE], step.states[state].inner
+        enough = np.ones(len(node), bool) if least <= 1 else runs.marks[COUNT] >= least
+        if inner > 1:
+            enough &= runs.marks[INNER] >= inner
+        courses.note(node if enough.all() else node[enough])
 
 
 def _matches(search: KernelSearch, step: Follow[Value], courses: Courses, frontier: Frontier) -> Frontier:
@@ -708,8 +729,12 @@ def _longer(search: KernelSearch, one: MoveOption, row: Numbers, place: Numbers)
         name: before.variables[name][row] if name in before.variables else np.full(len(row), -1)
         for name in needed.variables
     }
+    variables |= _of_new_iteration(move, state, variables)
     for name, number in needed.numbered:
-        if number > 1 or move.iteration != NEXT:
+        if list_of(name) == state.list_inside:
+            if move.inner == FIRST:
+                variables[name] = numbers
+        elif number > 1 or move.iteration != NEXT:
             old = np.full(len(row), -1) if move.iteration == FIRST else variables[name]
             variables[name] = np.where((count == number) & (old < 0), numbers, old)
     if state.variable in variables:
@@ -719,6 +744,8 @@ def _longer(search: KernelSearch, one: MoveOption, row: Numbers, place: Numbers)
     if state.list in needed.lists:
         marks[f"#{state.list}"] = node
     marks |= {NODE: node, COUNT: count}
+    if move.inner != SAME:
+        marks[INNER] = _count_inside(move, before, row)
     totals = _totals(way, move, before, row, numbers, search.events) if way.folds else {}
     return Frontier(variables, marks, search.events.segment[numbers], {}, {}, totals)
 
@@ -727,6 +754,24 @@ def _count(move: Move[Value], before: Frontier, row: Numbers) -> Numbers:
     if move.iteration == FIRST:
         return np.ones(len(row), np.int64)
     return before.marks[COUNT][row] + (move.iteration != SAME)
+
+
+def _count_inside(move: Move[Value], before: Frontier, row: Numbers) -> Numbers:
+    """The elements of the list inside of an iteration that the event is of."""
+    return before.marks[INNER][row] + 1 if move.inner == NEXT else np.ones(len(row), np.int64)
+
+
+def _of_new_iteration(
+    move: Move[Value], state: State, variables: Mapping[EventName, Numbers]
+) -> dict[EventName, Numbers]:
+    """Nothing, for what a new iteration has not bound: the elements of lists inside of it."""
+    if move.iteration == SAME or state.list is None:
+        return {}
+    return {
+        name: np.full(len(column), -1)
+        for name, column in variables.items()
+        if isinstance(name, ElementName) and name.list != state.list and base_of(name) == state.list
+    }
 
 
 def _list_node(name: ListName, before: Frontier, row: Numbers) -> Numbers:

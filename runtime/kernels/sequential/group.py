@@ -39,15 +39,17 @@ def sequential_group(
 
 
 def _begin(group: SequentialGroup, state: WorkerState[SearchedEvents], is_last: bool) -> GroupSearch:
-    return GroupSearch(group, state.joined(), state.facts.known, is_last)
+    return GroupSearch(group, state.joined(), state.facts, is_last)
 
 
 class GroupSearch(WorkerSearch[SearchedEvents, MemberMatches]):
     """A search for the matches of all clauses among the same events."""
 
-    def __init__(self, group: SequentialGroup, rows: pa.RecordBatch, known: int, is_last: bool) -> None:
+    def __init__(
+        self, group: SequentialGroup, rows: pa.RecordBatch, facts: SearchedEvents, is_last: bool
+    ) -> None:
         self.group, self.rows = group, rows
-        self.searches = [SequentialSearch(one, rows, known, is_last) for one in group.programs]
+        self.searches = [SequentialSearch(one, rows, facts, is_last) for one in group.programs]
 
     def matches(self) -> Iterator[MemberMatches]:
         for number, search in enumerate(self.searches):

@@ -81,6 +81,16 @@ class EventInstants:
         return np.append(self.first[1:], True)[: self.size]
 
     @cached_property
+    def heads(self) -> Ints:
+        """The first instants of keys."""
+        return np.flatnonzero(self.first)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many instants each key has."""
+        return np.diff(self.heads, append=self.size)
+
+    @cached_property
     def of_row(self) -> Ints:
         """The instant of each event."""
         return np.repeat(np.arange(self.size), self.count)
@@ -93,13 +103,12 @@ class EventInstants:
     @cached_property
     def first_of_key(self) -> Ints:
         """For each instant the first one of its key."""
-        return np.maximum.accumulate(np.where(self.first, np.arange(self.size), 0))
+        return np.repeat(self.heads, self.sizes)
 
     @cached_property
     def last_of_key(self) -> Ints:
         """For each instant the last one of its key."""
-        size = self.size
-        return np.minimum.accumulate(np.where(self.last, np.arange(size), size)[::-1])[::-1]
+        return np.repeat(self.heads + self.sizes - 1, self.sizes)
 
     @cached_property
     def is_emitted(self) -> tuple[Bools, ...]:
@@ -120,7 +129,7 @@ def timeline(time: Ints, bits: Ints, heads: Ints, symbols: int) -> EventInstants
     changes = is_head.copy()
     changes[1:] |= time[1:] != time[:-1]
     begin = np.flatnonzero(changes)
-    instant = np.cumsum(changes) - 1
+    instant = np.cumsum(changes) - 1 if symbols else begin
     emitters = []
     for symbol in range(symbols):
         rows = np.flatnonzero(bits >> symbol & 1)
@@ -944,6 +953,12 @@ def tracked(program: SequentialProgram) -> tuple[int | None, ...]:
 def first_needed(program: SequentialProgram, line: EventInstants) -> Ints:
     """For each key the first of its instants that a match which ends after all of them can have, or its
     conditions can look at; where there is none, the instant behind its last one."""
+    heads = np.flatnonzero(line.first)
+    return np.maximum(heads, first_open(program, line) - program.back)
+
+
+def first_open(program: SequentialProgram, line: EventInstants) -> Ints:
+    """The same without what conditions look at."""
     heads, last = np.flatnonzero(line.first), np.flatnonzero(line.last)
     needed = heads if program.eventually else np.maximum(heads, _after_idle(program, line))
     if program.rows is not None:
@@ -952,7 +967,7 @@ def first_needed(program: SequentialProgram, line: EventInstants) -> Ints:
     needed = np.where(needed > last, last + 1, inside)
     if program.eventually:
         needed = np.minimum(last + 1, _next_start(program, line, needed))
-    return np.maximum(heads, needed - program.back)
+    return needed
 
 
 def _after_idle(program: SequentialProgram, line: EventInstants) -> Ints:

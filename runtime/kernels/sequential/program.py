@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import Apply, ColumnValue, Value
+from neelc.runtime.program import Apply, ColumnValue, SkipTarget, Value
 
 CURRENT, PREVIOUS, LAST, BACK = "current", "previous", "last ", "back "
 """The events that conditions name: the current one, the one of the match before it, the last one that emitted
@@ -67,7 +67,8 @@ class SequentialProgram:
     column `time` differs by at most `reach` between its ends. Columns in one of `codings` are compared.
     Events that were judged for several programs have the bit of each reading at one of `places`: a column,
     and a number in it. Without `readings`, what is read are the symbols. Symbols follow each other directly,
-    or `eventually`, and then at most `step` after the one before."""
+    or `eventually`, and then at most `step` after the one before. With `skip`, END or START, of the matches
+    with the same start the first is kept, and with END only if it starts after the last one kept."""
 
     automaton: SymbolAutomaton
     names: tuple[str, ...]
@@ -82,6 +83,7 @@ class SequentialProgram:
     readings: tuple[SymbolReading, ...] = ()
     eventually: bool = False
     step: int | None = None
+    skip: SkipTarget | None = None
 
     @property
     def alphabet(self) -> tuple[SymbolReading, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neelc.runtime.kernels.sequential.program import SequentialProgram
 from neelc.runtime.kernels.temporal.program import TemporalProgram
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import Value
+from neelc.runtime.program import ListColumn, Value
 
 COUNT, SUM, AVERAGE, LEAST, GREATEST = "count", "sum", "avg", "min", "max"
 DISTINCT, LIST = "count_distinct", "list"
@@ -178,7 +178,7 @@ class SnapshotMatching(SnapshotOperator):
 
     `columns` are those of the input for columns of the program. `symbols` are for each symbol a column of
     truth values, whether an event emits it, None if all do. `outputs` are the columns for the
-    program's outputs."""
+    program's outputs; instead of those that have lists, there are the aggregates of these, `lists`."""
 
     input: SnapshotOperator
     program: SequentialProgram | TemporalProgram
@@ -186,6 +186,7 @@ class SnapshotMatching(SnapshotOperator):
     symbols: tuple[str | None, ...]
     outputs: tuple[str, ...]
     lasting: int = 1
+    lists: tuple[ListColumn, ...] = ()
 
 
 @dataclass(frozen=True)

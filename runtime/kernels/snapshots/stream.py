@@ -31,6 +31,7 @@ from neelc.runtime.coding import plain
 from neelc.runtime.columns import FIRST_TIME, Bools, Ints, times
 from neelc.runtime.failures import FailureContext, too_many_matches
 from neelc.runtime.kernels.events import KernelEvents, NullableArray
+from neelc.runtime.kernels.list_aggregates import aggregated
 from neelc.runtime.kernels.sequential.program import BITS, TIME, SymbolOutput, columns_of_events
 from neelc.runtime.kernels.sequential.stream import SequentialStream
 from neelc.runtime.kernels.snapshots.aggregating import SnapshotStretches, aggregate, stretches
@@ -496,6 +497,11 @@ def _matches_of(node: SnapshotMatching, batch: pa.RecordBatch) -> ValidRows:
     taken: tuple[SymbolOutput | TemporalOutput, ...] = node.program.outputs
     outputs = zip(taken, node.outputs, strict=True)
     columns = {name: batch.column(output.name) for output, name in outputs}
+    for one in node.lists:
+        assert isinstance(one.elements, ColumnValue), "the lists are those of an output"
+        columns[one.name] = aggregated(one, columns[one.elements.name])
+    for name in {one.elements.name for one in node.lists if isinstance(one.elements, ColumnValue)}:
+        del columns[name]
     return ValidRows(columns, last, last + np.int64(node.lasting))
 
 

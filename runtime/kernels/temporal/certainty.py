@@ -7,7 +7,7 @@ spoils it can come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -31,6 +31,7 @@ from neelc.runtime.kernels.temporal.program import (
     TemporalProgram,
 )
 from neelc.runtime.kernels.temporal.runs import ABSENT, TemporalEvents
+from neelc.runtime.kernels.temporal.words import codes_of
 
 
 class CertainMatcher(RunMatcher):
@@ -67,15 +68,73 @@ class CertainMatcher(RunMatcher):
         for symbol in self._closed & set(bound.is_open):
             found &= is_final | ~bound.is_open[symbol]
         alternatives = [one for _, one in self.alike(matches.alternative)]
-        for symbols in _subsets([symbol for symbol, is_open in bound.is_open.items() if is_open.any()]):
+        if len(alternatives) == 1:
+            found &= is_final | self._is_in_time(alternatives[0], bound, matches.time)
+        mattering = {symbol: self._matters(symbol, bound, alternatives) for symbol in bound.is_open}
+        for symbols in _subsets([symbol for symbol, matters in mattering.items() if matters.any()]):
             able = found & ~is_final
+            if not able.any():
+                break
             for symbol in symbols:
-                able &= bound.is_open[symbol]
+                able &= mattering[symbol]
             places = np.flatnonzero(able)
             if len(places):
                 part = self._going_on(bound.chosen(places), symbols)
                 found[places] = self._is_same(part, alternatives, matches.time[places])
         return found
+
+    # There are as many cases as sets of open runs, but relations are between two. Most ends do not matter
+    # to any relation, whatever the others do, and need not be tried; most that make one undo a relation.
+
+    def _is_in_time(self, alternative: TemporalAlternative, bound: RunBindings, time: Ints) -> Bools:
+        """Whether each relation by itself and duration holds and is decided by a time, whichever of its
+        runs go on. What is certain is so, if there is no other alternative."""
+        found = np.ones(len(bound), dtype=np.bool_)
+        for symbol in alternative.symbols:
+            if self.program.symbols[symbol].most is not None:
+                found &= ~bound.is_open[symbol]
+        for one in alternative.constraints:
+            for symbols in _subsets([one.first, one.second]):
+                is_case = np.ones(len(bound), dtype=np.bool_)
+                for symbol in symbols:
+                    is_case &= bound.is_open[symbol]
+                if is_case.any():
+                    allowed, decided = self._formed(one, self._going_on(bound, symbols))
+                    found &= ~is_case | (allowed & (decided <= time))
+        return found
+
+    def _matters(self, symbol: int, bound: RunBindings, alternatives: Sequence[TemporalAlternative]) -> Bools:
+        """Whether it can make a difference that the open runs of a symbol go on: to a duration, a negated
+        symbol, or a relation, whether the other run of that goes on or not."""
+        is_open = bound.is_open[symbol]
+        found = np.zeros(len(bound), dtype=np.bool_)
+        if not is_open.any():
+            return found
+        for alternative in alternatives:
+            related = (one for absent in alternative.absent for one in absent.constraints)
+            if self.program.symbols[symbol].most is not None or _concerns(related, symbol):
+                return is_open
+            for one in alternative.constraints:
+                if symbol in (one.first, one.second):
+                    other = partner(one, symbol)
+                    found |= self._differs(one, symbol, bound)
+                    if bound.is_open[other].any():
+                        goes_on = self._differs(one, symbol, self._going_on(bound, [other]))
+                        found |= goes_on & bound.is_open[other]
+        return found & is_open
+
+    def _differs(self, one: TemporalConstraint, symbol: int, bound: RunBindings) -> Bools:
+        """Whether a relation is another, or decided at another time, if the runs of a symbol go on."""
+        allowed, decided = self._formed(one, bound)
+        still, later_decided = self._formed(one, self._going_on(bound, [symbol]))
+        found: Bools = (allowed != still) | (allowed & (decided != later_decided))
+        return found
+
+    def _formed(self, one: TemporalConstraint, bound: RunBindings) -> tuple[Bools, Ints]:
+        """Whether a relation holds, and when that is decided."""
+        points, table = bound.points(one), self._table(one)
+        codes = codes_of(*points)
+        return table.allows(codes), self.time[table.decided(codes, points)]
 
     @cached_property
     def _closed(self) -> frozenset[int]:
@@ -190,6 +249,11 @@ class CertainMatcher(RunMatcher):
                 others = (start, np.where(unknown, self.never + place, end))
                 found |= self.forms(constraint, symbol, own, others)
         return found
+
+
+def _concerns(constraints: Iterable[TemporalConstraint], symbol: int) -> bool:
+    """Whether one of them is about a symbol."""
+    return any(symbol in (one.first, one.second) for one in constraints)
 
 
 def _subsets(symbols: Sequence[int]) -> Iterator[list[int]]:

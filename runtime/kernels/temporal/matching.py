@@ -336,7 +336,8 @@ class RunMatcher:
         return found
 
     def _key_ends(self, instant: Ints) -> tuple[Ints, Ints]:
-        return self.line.first_of_key[instant], self.line.last_of_key[instant]
+        first = self.line.heads[self.key[instant]]
+        return first, first + self.line.sizes[self.key[instant]] - 1
 
     def _inside(self, bound: RunBindings, ranges: RunRanges) -> RunRanges:
         """What of the ranges is inside the window of the bindings."""
@@ -433,7 +434,7 @@ class RunMatcher:
         stream = self.events.stream(symbol)
         if not len(stream.instants):
             return
-        high = np.minimum(ranges.last_start, self.line.last_of_key[bound.first])
+        high = np.minimum(ranges.last_start, self._key_ends(bound.first)[1])
         floor = np.minimum(self._floor(bound, symbol), self.line.size)
         low = np.minimum(np.maximum(floor, ranges.first_start), self.line.size)
         events = np.maximum(stream.events_before[high + 1] - stream.events_before[low], 0)

@@ -78,14 +78,14 @@ class StreamInstants:
     @cached_property
     def first_of_key(self) -> Ints:
         """For each of the instants the place of the first one of its key."""
-        return np.maximum.accumulate(np.where(self.is_first, np.arange(len(self.instants)), 0))
+        heads = np.flatnonzero(self.is_first)
+        return np.repeat(heads, np.diff(heads, append=len(self.instants)))
 
     @cached_property
     def last_of_key(self) -> Ints:
         """For each of the instants the place of the last one of its key."""
-        size = len(self.instants)
-        ends = np.where(self.is_last, np.arange(size), size)
-        return np.minimum.accumulate(ends[::-1])[::-1]
+        ends = np.flatnonzero(self.is_last)
+        return np.repeat(ends, np.diff(ends, prepend=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,8 @@ class TemporalEvents:
     ) -> None:
         self.program, self.columns, self.roles = program, columns, roles
         time = np.asarray(columns[TIME]).astype(np.int64, copy=False)
-        self.bits = np.asarray(columns[BITS].fill_null(0)).astype(np.int64, copy=False)
+        bits = columns[BITS].fill_null(0) if columns[BITS].null_count else columns[BITS]
+        self.bits = np.asarray(bits).astype(np.int64, copy=False)
         self.line: EventInstants = timeline(time, self.bits, heads, 0)
         self.streams: dict[int | None, StreamInstants] = {}
         self.conditions = [_split(symbol) for symbol in program.symbols]
@@ -131,7 +132,7 @@ class TemporalEvents:
     @cached_property
     def key(self) -> Ints:
         """The number of the key of each instant."""
-        return np.cumsum(self.line.first) - 1
+        return np.repeat(np.arange(len(self.line.heads)), self.line.sizes)
 
     @cached_property
     def values(self) -> KernelEvents:
@@ -288,8 +289,9 @@ def _before(count: Ints) -> Ints:
 
 def longest_runs(is_true: Bools, stream: StreamInstants) -> SymbolRuns:
     """The longest runs of instants of a stream at which a condition is true, none across keys."""
-    before = np.append(False, is_true[:-1])[: len(is_true)]
-    after = np.append(is_true[1:], False)[: len(is_true)]
-    begins = np.flatnonzero(is_true & (stream.is_first | ~before))
-    ends = np.flatnonzero(is_true & (stream.is_last | ~after))
+    is_begin, is_end = stream.is_first.copy(), stream.is_last.copy()
+    is_begin[1:] |= ~is_true[:-1]
+    is_end[:-1] |= ~is_true[1:]
+    begins = np.flatnonzero(is_true & is_begin)
+    ends = np.flatnonzero(is_true & is_end)
     return SymbolRuns(stream.instants[begins], stream.instants[ends], stream.is_last[ends])

@@ -9,6 +9,13 @@ from neelc.runtime.values.functions.arrays import ARRAYS, ARRAYS_AND_NULLS, valu
 from neelc.runtime.values.functions.encodings import ENCODINGS
 from neelc.runtime.values.functions.hashes import HASHES
 from neelc.runtime.values.functions.json import JSON
+from neelc.runtime.values.functions.json_values import (
+    from_json,
+    is_variant_null,
+    parse_json,
+    to_json,
+    variant_get,
+)
 from neelc.runtime.values.functions.numbers import NUMBERS
 from neelc.runtime.values.functions.regular_expressions import is_like, regular_expression
 from neelc.runtime.values.functions.space import SPACE
@@ -21,6 +28,7 @@ __all__ = [
     "ABOUT_NULL",
     "FUNCTIONS",
     "OF_TYPE",
+    "OF_TYPES",
     "STRUCTS",
     "extract",
     "field_of",
@@ -49,12 +57,14 @@ def _is_nan(value: object) -> bool:
 ABOUT_NULL: dict[str, Function] = {
     **ARRAYS_AND_NULLS,
     **HASHES,
+    "to_json": to_json,
     "coalesce": _first_not_null,
     "concat_ws": concat_ws,
     "elt": elt,
     "greatest": lambda *values: extreme(values, 1),
     "if": lambda condition, then, otherwise: then if condition is True else otherwise,
     "ifnull": _first_not_null,
+    "is_variant_null": is_variant_null,
     "isnan": _is_nan,
     "isnotnull": lambda value: value is not None,
     "isnull": lambda value: value is None,
@@ -87,6 +97,9 @@ def item_of(value: object, index: object) -> object:
     return None
 
 
+# These are given the types of their arguments after these, and see NULLs.
+OF_TYPES: dict[str, Function] = {**HASHES, "to_json": to_json}
+
 FUNCTIONS: dict[str, Function] = {
     **ARRAYS,
     **ENCODINGS,
@@ -116,11 +129,14 @@ def _width(type: ValueType) -> int:
 
 # These need to know the type of their result.
 OF_TYPE: dict[str, Function] = {
+    "from_json": from_json,
+    **dict.fromkeys(("parse_json", "try_parse_json"), lambda text, type: parse_json(text)),
     "shiftleft": lambda value, places, type: _shifted(value, places, type, left=True),
     "shiftright": lambda value, places, type: _shifted(value, places, type, left=False),
     "shiftrightunsigned": lambda value, places, type: _shifted(
         value % (1 << _width(type)), places, type, left=False
     ),
+    **dict.fromkeys(("try_variant_get", "variant_get"), variant_get),
 }
 
 # These see NULLs, and need to know the type of their result.

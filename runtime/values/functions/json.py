@@ -46,6 +46,7 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "/": "/", "\\": "\\", "'": "'"}
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -60,15 +61,18 @@ def _unescaped(text: str) -> str:
 class _Reader:
     """Tokens of a text, one after the other."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.place = text, 0
+    def __init__(self, text: str, is_strict: bool) -> None:
+        self.text, self.is_strict, self.place = text, is_strict, 0
 
     def next(self) -> tuple[str, str]:
         found = _TOKEN.match(self.text, self.place)
         if found is None or found.lastgroup is None:
             raise ValueError(self.text)
         self.place = found.end()
-        return found.lastgroup, found[found.lastgroup]
+        kind, token = found.lastgroup, found[found.lastgroup]
+        if self.is_strict and (kind == "single" or (kind == "double" and _CONTROL.search(token))):
+            raise ValueError(self.text)
+        return kind, token
 
 
 def _scalar(kind: str, text: str) -> object:
@@ -84,13 +88,14 @@ def _scalar(kind: str, text: str) -> object:
     raise ValueError(text)
 
 
-def read_json(text: str) -> object:
-    """The first value of a text; raises `ValueError` or `KeyError` if it is malformed.
+def read_json(text: str, is_strict: bool = False) -> object:
+    """The first value of a text; raises `ValueError` or `KeyError` if it is malformed. If it must be strict,
+    strings stand in double quotes and have no control characters, and an object has each name once.
 
     >>> read_json('{"a": [1, null]} and more')
     JsonObject(fields=(('a', JsonArray(values=(JsonNumber(text='1'), None))),))
     """
-    reader = _Reader(text)
+    reader = _Reader(text, is_strict)
     # What is open: the closing mark, the names of fields, and the values.
     opened: list[tuple[str, list[str], list[object]]] = []
     token = reader.next()
@@ -104,7 +109,7 @@ def read_json(text: str) -> object:
             if token != ("mark", opened[-1][0]):
                 token = _at_value(reader, opened[-1], token)
                 continue
-            value = _closed(opened.pop())
+            value = _closed(opened.pop(), is_strict)
         else:
             value = _scalar(kind, mark)
         while opened:
@@ -115,7 +120,7 @@ def read_json(text: str) -> object:
                 break
             if token != ("mark", opened[-1][0]):
                 raise ValueError(text)
-            value = _closed(opened.pop())
+            value = _closed(opened.pop(), is_strict)
         else:
             return value
 
@@ -132,12 +137,14 @@ def _at_value(
     return reader.next()
 
 
-def _closed(opened: tuple[str, list[str], list[object]]) -> object:
+def _closed(opened: tuple[str, list[str], list[object]], is_strict: bool) -> object:
     end, names, values = opened
+    if is_strict and len(set(names)) < len(names):
+        raise ValueError("a name twice")
     return JsonArray(tuple(values)) if end == "]" else JsonObject(tuple(zip(names, values, strict=True)))
 
 
-_ESCAPES = str.maketrans(
+ESCAPES = str.maketrans(
     {chr(code): f"\\u{code:04X}" for code in range(32)}
     | {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 )
@@ -145,7 +152,7 @@ _ESCAPES = str.maketrans(
 
 def _quoted(text: str) -> str:
     """Characters of two units of UTF-16 are written as these."""
-    escaped = text.translate(_ESCAPES)
+    escaped = text.translate(ESCAPES)
     if not any(one > "\uffff" for one in escaped):
         return f'"{escaped}"'
     units = escaped.encode("utf-16-be", "surrogatepass")

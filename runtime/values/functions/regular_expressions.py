@@ -46,14 +46,30 @@ def regular_expression(pattern: str) -> re.Pattern[str]:
 
     >>> regular_expression(r"\p{Alpha}+\z").search("12ab").group()
     'ab'
+
+    Lines end in more ways for Java.
+
+    >>> regular_expression("b$").search("ab\r\n").span(), regular_expression("a.b").search("a\rb")
+    ((1, 2), None)
     """
     pattern = re.sub(r"\\Q(.*?)(?:\\E|\Z)", lambda quoted: re.escape(quoted[1]), pattern, flags=re.DOTALL)
     pattern = re.sub(r"\\(.)(?:\{(\w+)\})?", _translated, pattern, flags=re.DOTALL)
     pattern = re.sub(r"\(\?<(\w+)>", r"(?P<\1>", pattern)
+    if not _FLAGS.search(pattern):
+        pattern = _PARTS.sub(lambda part: _ENDS.get(part[0], part[0]), pattern)
     try:
         return re.compile(pattern, re.ASCII)
     except (re.error, RecursionError, OverflowError) as problem:
         raise ValueError(pattern) from problem
+
+
+_OTHERS = r"\r\x85\u2028\u2029"
+"""What ends a line for Java and not for Python."""
+_END = rf"(?=(?:\r\n|(?<!\r)\n|[{_OTHERS}])?\Z)"
+_ENDS = {".": rf"[^\n{_OTHERS}]", "$": _END}
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[.$]", re.DOTALL)
+_FLAGS = re.compile(r"\(\?[a-zA-Z]*[dmsx]")
+"""Flags by which the dot and the end of a line mean something else."""
 
 
 def _translated(found: re.Match[str]) -> str:
@@ -63,7 +79,7 @@ def _translated(found: re.Match[str]) -> str:
         negated = (letter == "P") != inside.startswith("^")
         return f"[{'^' if negated else ''}{inside.removeprefix('^')}]"
     if letter in "zZ" and name is None:
-        return r"\Z" if letter == "z" else r"(?=\n?\Z)"
+        return r"\Z" if letter == "z" else _END
     return r"[ \t]" if found[0] == r"\h" else found[0]
 
 

@@ -66,12 +66,27 @@ def geometries(texts: Array) -> Array:
     >>> geometries(np.array(["POINT (1 2)", "POINT (1", "POINT (1 NaN)", None], object)).tolist()
     [<POINT (1 2)>, None, None, None]
     """
-    return _finite(library().from_wkt(texts, on_invalid="ignore"))
+    with np.errstate(over="ignore"):  # a number that is too large for a DOUBLE is no place
+        return _finite(library().from_wkt(texts, on_invalid="ignore"))
 
 
 def geometries_of_bytes(values: Array) -> Array:
     """The geometries of WKB, None for what is none."""
     return _finite(library().from_wkb(values, on_invalid="ignore"))
+
+
+def is_geometry(value: str | bytes) -> bool:
+    """Whether a constant is a geometry; True as well where shapely, which knows, is not there.
+
+    >>> is_geometry("POLYGON ((0 0, 1 0, 1 1, 0 0))"), is_geometry("POLYGON ((0 0, 1 0, 1 1))")
+    (True, False)
+    """
+    read = geometries if isinstance(value, str) else geometries_of_bytes
+    try:
+        (found,) = read(np.array([value], object))
+    except MissingPackage:
+        return True
+    return found is not None
 
 
 def _finite(found: Array) -> Array:

@@ -12,7 +12,9 @@ from neelc.pattern.plan.blocks import (
     Block,
     BlockCondition,
     BlockVariables,
+    PlacedVariable,
     UnsupportedQuery,
+    lag,
     marks_of,
     own_choices,
     renamed,
@@ -42,6 +44,7 @@ from neelc.runtime.program import (
     Choose,
     Closure,
     EachElement,
+    ElementName,
     EventName,
     FilterStep,
     Follow,
@@ -49,6 +52,7 @@ from neelc.runtime.program import (
     Move,
     MoveCondition,
     Take,
+    When,
     Within,
     base_of,
 )
@@ -103,6 +107,9 @@ def _in_own_list(
     """A condition on an iteration, checked while the list grows: on the one that the event belongs to, and
     on the one before, if that has ended without parts that were waited for."""
     source = way.source if way.source and way.source.component == way.target.component else None
+    if branch.components[way.target.component].is_nested:
+        yield from _in_nested_list(question, way, branch)
+        return
     is_next = way.iteration == NEXT and question.ranged is not None
     now = is_decided(question, way.target, branch)
     was = source is not None and is_decided(question, source, branch)
@@ -120,6 +127,22 @@ def _in_own_list(
     by_definition = way.target.high is not None and way.target.high <= question.lag
     if now and (is_next or not was) and not by_definition and not _is_left_out(question, way, branch):
         yield _check_at(question, way.target, branch)
+
+
+def _in_nested_list(
+    question: RunCondition, way: RunTransition, branch: PatternBranch
+) -> Iterator[TransitionCheck]:
+    """The same for a closure with lists inside: as a condition on the run as a whole."""
+    source = way.source if way.source and way.source.component == way.target.component else None
+    is_same = way.iteration == SAME and source is not None
+    if is_decided(question, way.target, branch):
+        was = is_same and source is not None and is_decided(question, source, branch)
+        if not was or question.ranged_inside:
+            yield of_whole(question, branch)
+    elif way.target.low > 1 and is_decided(question, way.target, branch, of_earlier=True):
+        was = is_same and source is not None and is_decided(question, source, branch, of_earlier=True)
+        if not was:
+            yield of_whole(question, branch, unfinished=True)
 
 
 def _is_available(question: RunCondition, at: RunPosition, branch: PatternBranch) -> bool:
@@ -142,6 +165,8 @@ def _is_remembered(
     if place is None or reference.element is None:
         return True
     component = branch.components[place]
+    if component.is_nested:
+        return False
     if place == at.component and question.ranged == reference.variable:
         is_later = (reference.place or 0) >= max(2, at.low)
         if is_later or reference.is_last:
@@ -168,11 +193,24 @@ def of_whole(
     assert item.loop is not None
     own = own_choices(item, condition.when)
     outer = tuple(choice for choice in outer if choice not in own)
-    steps = (FilterStep(condition.expression, own),)
+    steps = (_of_lists_inside(question, FilterStep(condition.expression), item, own),)
     marks = marks_of(item, iter((own,)))
     return EachElement(
         item.variable, item.loop.names, steps, question.lag, outer, marks, unfinished=unfinished
     )
+
+
+def _of_lists_inside(
+    question: RunCondition, step: FilterStep[Expr], closure: PlacedVariable, own: When
+) -> FilterStep[Expr] | EachElement[Expr]:
+    """A condition on an iteration; on each element of a list that it has, if it names these one by one."""
+    assert closure.loop is not None, "a closure"
+    for inner in closure.loop.body.items:
+        if inner.variable in question.ranged_inside:
+            assert inner.loop is not None, "a list of an iteration"
+            skipped = lag(step.condition, inner.variable)
+            return EachElement(inner.variable, inner.loop.names, (step,), skipped, own)
+    return replace(step, when=own)
 
 
 def _check_at(question: RunCondition, at: RunPosition, branch: PatternBranch) -> TransitionCheck:
@@ -206,7 +244,7 @@ def _guards(question: RunCondition, at: RunPosition, branch: PatternBranch) -> I
 def _named(expression: Expr, at: RunPosition, branch: PatternBranch) -> Expr:
     """The expression with the names that elements have before the event is one of them."""
     component = branch.components[at.component]
-    if component.is_list:
+    if component.is_list and not component.is_nested:
         places = [at.low] if at.low == at.high else []
         places += [-1] if at.is_full else []
         for name in (part.item.variable for part in component.parts):
@@ -254,18 +292,20 @@ class BranchMoves:
         return Move(
             -1 if way.source is None else self.ways.number(way.source),
             self.ways.number(way.target),
-            Take(part.item.variable, self.roles.of[part.item], bounds, (), where),
+            Take(part.event.variable, self.roles.of[part.event], bounds, (), where),
             way.least,
             way.most,
             way.iteration,
             tuple(self.ways.renames(way)),
             tuple(one for one in conditions if isinstance(one, MoveCondition)),
             tuple(one for one in conditions if isinstance(one, FilterStep | EachElement)),
+            way.inner,
+            way.left,
         )
 
     def _windows(self, way: RunTransition, part: ComponentEvent) -> Iterator[Within]:
         """Windows around the event: only the first event in each matters, the others lie between."""
-        for window in part.item.within:
+        for window in part.event.within:
             events = tuple(self._firsts(window.events, way))
             measured = window.counted or self.variables.lasting
             if events or measured:
@@ -285,22 +325,28 @@ class BranchMoves:
             return
         for part in component.parts[: at.part] if way.iteration == SAME else ():
             if part.item.variable in names:
-                yield part.item.variable
+                yield ElementName(part.item.variable, 1) if part.is_list else part.item.variable
                 if not part.is_optional:
                     return
+        part = component.parts[at.part]
+        if component.is_list and way.inner == NEXT and ElementName(part.item.variable, 1) in names:
+            yield ElementName(part.item.variable, 1)
 
     def _agreements(self, way: RunTransition, part: ComponentEvent) -> Iterator[Expr]:
         """`[id]` with the event before: all that come before it agree with that one already."""
         if way.source is None:
             return
         component = self.ways.branch.components[way.source.component]
-        before = component.parts[way.source.part].item
+        left = component.parts[way.source.part]
+        before = left.event
         around = component.item.same if way.iteration == NEXT else before.same
+        if way.inner == NEXT:
+            around = left.item.same
         variable = dict(self.ways.renames(way)).get(before.variable, before.variable)
         facts = self.variables.facts
-        for number, name in part.item.same:
+        for number, name in part.event.same:
             if (number, name) in around and bare(name).casefold() not in self.variables.keyed:
-                one = attribute(part.item.variable, name, facts.type(part.item.type))
+                one = attribute(part.event.variable, name, facts.type(part.event.type))
                 two = attribute(variable, name, facts.type(before.type))
                 kind = common_of((type_of(one), type_of(two)), strings=False) or type_of(one)
                 yield Binary("=", cast_to(two, type_of(two), kind), cast_to(one, type_of(one), kind))
@@ -346,21 +392,33 @@ def _checks(block: Block) -> Iterator[Block]:
     for item in block.items:
         if item.loop is not None:
             yield from (replace(check, each=(item.variable,)) for check in item.loop.body.checks)
+            for inner in item.loop.body.items:
+                if inner.loop is not None:
+                    each = (item.variable, inner.variable)
+                    yield from (replace(check, each=each) for check in inner.loop.body.checks)
 
 
 def _numbered(questions: list[RunCondition], branch: PatternBranch) -> dict[EventName, int]:
     """The highest number by which conditions name an element of each list."""
-    highest = dict.fromkeys(branch.places, 1) if questions else {}
+    inside = (part.item.variable for one in branch.components for part in one.parts if one.is_nested)
+    highest = dict.fromkeys((*branch.places, *inside), 1) if questions else {}
     for question in questions:
-        numbers = [(one.variable, one.place) for one in question.references if one.place and one.place > 0]
+        numbers = [(one.variable, one.place) for one in question.references]
+        numbers += [_numbered_inside(one) for one in question.references]
         lags = [(question.ranged, question.lag)] if question.ranged is not None else []
         for name, number in (*numbers, *lags):
-            if name in highest:
+            if name in highest and number is not None:
                 highest[name] = max(highest[name], number)
-            if number > MOST_NUMBERED:
+            if number is not None and number > MOST_NUMBERED:
                 what = f"a condition on more than {MOST_NUMBERED} elements of `{name}` one by one"
                 raise UnsupportedQuery(f"{what} under this strategy")
     return highest
+
+
+def _numbered_inside(reference: Reference) -> tuple[EventName, int | None]:
+    """The list that an iteration has, and the number of its element that a reference names."""
+    number = reference.inside.place if isinstance(reference.inside, ElementName) else None
+    return IterationName(reference.variable, reference.inner), number
 
 
 def without_late_conditions(block: Block) -> Block:
@@ -393,6 +451,7 @@ def _follow(moves: BranchMoves, contiguous: bool) -> Follow[Expr]:
             bool(one.marks),
             one.item.loop.places,
             one.item.loop.lags,
+            tuple(part.event.variable for part in one.parts if part.is_list and part.marks),
         )
         for one in branch.components
         if one.item.loop is not None
@@ -415,9 +474,11 @@ def _questions(block: Block, branch: PatternBranch, roles: EventRoles) -> Iterat
             yield RunCondition(condition)
     for place, component in enumerate(branch.components):
         if component.item.loop is not None:
-            for condition in component.item.loop.body.conditions:
-                if not roles.is_absorbed(condition):
-                    yield RunCondition(condition, place)
+            lists = (one.loop.body for one in component.item.loop.body.items if one.loop is not None)
+            for body in (component.item.loop.body, *lists):
+                for condition in body.conditions:
+                    if not roles.is_absorbed(condition):
+                        yield RunCondition(condition, place)
 
 
 def _is_of(condition: BlockCondition, branch: PatternBranch) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 
-from neelc.ir.expressions import EveryElement, Expr, Index, InnerVariable, ListElement, Variable
+from neelc.ir.expressions import EventRef, EveryElement, Expr, Index, InnerVariable, ListElement, Variable
 from neelc.ir.node import Node, children, remembered
 from neelc.pattern.plan.blocks import (
     Block,
@@ -39,14 +39,38 @@ from neelc.runtime.program import (
 
 @dataclass(frozen=True, eq=False)
 class ComponentEvent:
-    """One event of a component: its item, and the marks of the optional parts that it is."""
+    """One event of a component, or one list that each of its iterations has: its item, and the marks of the
+    optional parts that it is."""
 
     item: PlacedVariable
     marks: frozenset[str] = frozenset()
 
     @property
+    def is_list(self) -> bool:
+        return self.item.loop is not None
+
+    @property
+    def event(self) -> PlacedVariable:
+        """What takes an event: of a list, its elements."""
+        return self.item if self.item.loop is None else self.item.loop.body.items[0]
+
+    @property
     def is_optional(self) -> bool:
-        return bool(self.marks)
+        """Whether an iteration needs no event of it."""
+        return bool(self.marks) or (self.item.loop is not None and self.item.loop.least == 0)
+
+    @property
+    def least(self) -> int:
+        """How many elements it has at least, if it has any."""
+        return 1 if self.item.loop is None else max(1, self.item.loop.least)
+
+    @property
+    def most(self) -> int | None:
+        return 1 if self.item.loop is None else self.item.loop.most
+
+    @property
+    def can_be_taken(self) -> bool:
+        return self.most != 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +102,15 @@ class RunComponent:
         return self.item.loop is not None and is_composite(self.item.loop.names, self.item.variable)
 
     @property
+    def is_nested(self) -> bool:
+        """Whether iterations have lists of their own."""
+        return self.is_list and any(part.is_list for part in self.parts)
+
+    @property
     def ends_open(self) -> bool:
-        """Whether an iteration ends in a negation: it is not over with its last event."""
+        """Whether an iteration ends in a negation, or in a list: it is not over with its last event."""
+        if self.parts[-1].is_list:
+            return True
         own = {part.item.variable for part in self.parts}
         checks = self.item.loop.body.checks if self.item.loop is not None else ()
         return any(not own & set(item.before) for check in checks for item in check.items)
@@ -156,8 +187,9 @@ def _components(block: Block, when: When, optional: frozenset[str]) -> Iterator[
         inner = _optional_marks(body)
         if len(inner) < len(body.choices):
             raise UnsupportedQuery("an OR inside of a closure, under this strategy")
-        if any(one.loop is not None for one in body.items):
-            raise UnsupportedQuery("a closure inside of a closure, under this strategy")
+        inside = [one.loop.body for one in body.items if one.loop is not None]
+        if any(len(one.items) != 1 or one.items[0].loop is not None for one in inside):
+            raise UnsupportedQuery("a closure of a composite inside of a closure, under this strategy")
         parts = (
             ComponentEvent(one, frozenset(mark for mark, _ in one.when if mark in inner))
             for one in body.items
@@ -183,15 +215,25 @@ WHOLE, RUNNING = ManyElements
 
 
 @dataclass(frozen=True)
+class InnerPosition:
+    """How many elements the list has that a run is in, inside of an iteration."""
+
+    low: int = 1
+    high: int | None = None
+    is_full: bool = False
+
+
+@dataclass(frozen=True)
 class RunPosition:
     """How far a run is: at a part of a component; of a closure, in one of the iterations `low` to `high`.
-    After one that `is_full` there can be no other."""
+    After one that `is_full` there can be no other. `inner` is the same of a part that is a list."""
 
     component: int
     part: int
     low: int = 1
     high: int | None = None
     is_full: bool = False
+    inner: InnerPosition = InnerPosition()
 
     @property
     def is_first(self) -> bool:
@@ -206,6 +248,8 @@ class Reference:
     variable: EventName
     element: ElementName | IterationName | ManyElements | None = None
     inner: str | None = None
+    inside: ElementName | IterationName | ManyElements | None = None
+    """Of a list that an iteration has: one of its elements, or many."""
 
     @property
     def is_last(self) -> bool:
@@ -236,10 +280,15 @@ class RunCondition:
     @cached_property
     def ranged(self) -> ListName | None:
         """The list whose elements it constrains one by one."""
-        lists = ranges(self.expression)
-        if len(lists) > 1:
+        lists = {one for one in ranges(self.expression) if isinstance(one, str)}
+        if len(lists) > 1 or any(not isinstance(one, str | IterationName) for one in ranges(self.expression)):
             raise UnsupportedQuery(f"the condition `{self.expression}` under this strategy")
         return next(iter(lists), None)
+
+    @property
+    def ranged_inside(self) -> frozenset[ListName]:
+        """The lists that iterations have, whose elements it constrains one by one."""
+        return frozenset(one for one in ranges(self.expression) if not isinstance(one, str))
 
     @cached_property
     def lag(self) -> int:
@@ -253,13 +302,14 @@ class RunCondition:
 
 def _references(node: Node) -> Iterator[Reference]:
     match node:
-        case InnerVariable(EveryElement(Variable(name), upper), inner) if upper in (
-            None,
-            Index("CURRENT", -1),
+        case EveryElement(InnerVariable(base, inner), upper) if upper in _MANY and (
+            inside := _list_inside(base, inner)
         ):
-            yield Reference(name, WHOLE if upper is None else RUNNING, inner)
-        case EveryElement(Variable(name), upper) if upper in (None, Index("CURRENT", -1)):
-            yield Reference(name, WHOLE if upper is None else RUNNING)
+            yield replace(inside, inside=_MANY[upper])
+        case InnerVariable(EveryElement(Variable(name), upper), inner) if upper in _MANY:
+            yield Reference(name, _MANY[upper], inner)
+        case EveryElement(Variable(name), upper) if upper in _MANY:
+            yield Reference(name, _MANY[upper])
         case _ if (named := name_of(node)) is not None:
             yield _reference(named)
         case ListElement() | EveryElement():
@@ -269,10 +319,27 @@ def _references(node: Node) -> Iterator[Reference]:
                 yield from _references(child)
 
 
+_MANY: Mapping[Index | None, ManyElements] = {None: WHOLE, Index("CURRENT", -1): RUNNING}
+"""Up to where all elements of a list are meant."""
+
+
+def _list_inside(base: EventRef, inner: str) -> Reference | None:
+    """What an iteration, or each of many, has a list for."""
+    match base:
+        case EveryElement(Variable(name), upper) if upper in _MANY:
+            return Reference(name, _MANY[upper], inner)
+        case ListElement() if isinstance(named := name_of(base), ElementName | IterationName):
+            return Reference(named.list, named, inner)
+    return None
+
+
 def _reference(name: EventName) -> Reference:
-    if isinstance(name, ElementName | IterationName):
+    if not isinstance(name, ElementName | IterationName):
+        return Reference(name)
+    if not isinstance(name.list, ElementName | IterationName):
         return Reference(name.list, name, name.inner)
-    return Reference(name)
+    around = name.list
+    return Reference(around.list, around, around.inner, name)
 
 
 @remembered
@@ -305,7 +372,7 @@ def _is_known(reference: Reference, at: RunPosition, branch: PatternBranch, of_e
         return True
     if place != at.component or reference.element is None:
         return place <= at.component
-    there = _is_there(reference, at.part, branch.components[place])
+    there = _is_there(reference, at, branch.components[place])
     if reference.is_last:
         return there and at.is_full
     match reference.element:
@@ -318,20 +385,29 @@ def _is_known(reference: Reference, at: RunPosition, branch: PatternBranch, of_e
     return True
 
 
-def _is_there(reference: Reference, part: int, component: RunComponent) -> bool:
-    """Whether an iteration has what a reference is to, once it has come to a part."""
+def _is_there(reference: Reference, at: RunPosition, component: RunComponent) -> bool:
+    """Whether an iteration has what a reference is to, once a run has come there."""
     if not component.is_composite:
         return True
     if not reference.inner:
-        return part == len(component.parts) - 1 and not component.ends_open
+        return at.part == len(component.parts) - 1 and not component.ends_open
     names = [inner_of(one.item.variable) for one in component.parts]
-    return names.index(reference.inner) <= part
+    place = names.index(reference.inner)
+    if place != at.part or not component.parts[place].is_list:
+        return place <= at.part
+    match reference.inside:
+        case IterationName() | ManyElements.RUNNING:
+            return True
+        case ElementName(place=number) if number > 0:
+            return at.inner.is_full or at.inner.low >= number
+    return at.inner.is_full
 
 
 @dataclass(frozen=True)
 class RunTransition:
     """From a position (None: from nothing) to another, for lists of `least` to `most` iterations; `left_out`
-    are the marks of optional parts that are skipped."""
+    are the marks of optional parts that are skipped. The event is the FIRST of a list inside of the
+    iteration, or the NEXT; what has been taken of the list that the run was in is of the size `left`."""
 
     source: RunPosition | None
     target: RunPosition
@@ -339,6 +415,8 @@ class RunTransition:
     least: int = 0
     most: int | None = None
     left_out: frozenset[str] = frozenset()
+    inner: Iteration = SAME
+    left: tuple[int, int | None] = (0, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,10 +451,12 @@ class RunGraph:
     def _state(self, place: int, number: int) -> State:
         component = self.branch.components[place]
         rest = self.branch.components[place + 1 :]
-        ends = all(part.is_optional for part in component.parts[number + 1 :])
+        part = component.parts[number]
+        ends = all(one.is_optional for one in component.parts[number + 1 :])
         accepts = component.least if ends and all(one.can_be_skipped for one in rest) else None
         of_list = component.item.variable if component.is_list else None
-        return State(component.parts[number].item.variable, of_list, accepts)
+        least = part.least if component.is_list else 1
+        return State(part.event.variable, of_list, accepts, least)
 
     def accepting(self) -> list[RunPosition]:
         """Where runs can be complete, with as little as can be known there."""
@@ -394,14 +474,19 @@ class RunGraph:
     def _from(self, place: int, number: int) -> Iterator[RunTransition]:
         component = self.branch.components[place]
         source = self._weakest(place, number)
-        yield from self._inside(component, source)
+        part = component.parts[number]
+        left = (part.least if component.is_list and part.is_list else 0, None)
+        yield from self._longer(component, source)
+        yield from self._inside(component, source, left)
         rest = component.parts[number + 1 :]
         if not all(part.is_optional for part in rest):
             return
         left_out = frozenset(mark for part in rest for mark in part.marks)
         if component.is_list:
-            yield from self._again(component, source, left_out)
-        yield from self._entering(place, source, component.least if component.is_list else 0, left_out)
+            yield from self._again(component, source, left_out, left)
+        least = component.least if component.is_list else 0
+        for way in self._entering(place, source, least, left_out):
+            yield replace(way, left=left)
 
     def _entering(
         self, place: int, source: RunPosition | None, least: int, left_out: frozenset[str]
@@ -413,20 +498,52 @@ class RunGraph:
                 is_full = component.is_list and component.most == 1
                 for number, skipped in _reachable(component.parts, 0):
                     target = RunPosition(later, number, 1, 1, is_full)
-                    yield RunTransition(source, target, FIRST, least, None, left_out | skipped)
+                    way = RunTransition(source, target, FIRST, least, None, left_out | skipped)
+                    yield self._begun(component, way)
             if not component.can_be_skipped:
                 return
             left_out |= component.marks
 
-    def _inside(self, component: RunComponent, source: RunPosition) -> Iterator[RunTransition]:
-        """One more event of the same iteration."""
+    def _inside(
+        self, component: RunComponent, source: RunPosition, left: tuple[int, int | None]
+    ) -> Iterator[RunTransition]:
+        """The first event of another part of the same iteration."""
         for number, left_out in _reachable(component.parts, source.part + 1):
             for low, high in self._classes(component):
                 before = _in_iterations(source, low, high, component)
-                yield RunTransition(before, replace(before, part=number), SAME, low, high, left_out)
+                target = replace(before, part=number)
+                way = RunTransition(before, target, SAME, low, high, left_out, left=left)
+                yield self._begun(component, way)
+
+    def _longer(self, component: RunComponent, source: RunPosition) -> Iterator[RunTransition]:
+        """One more element of a list inside of the iteration."""
+        part = component.parts[source.part]
+        if not component.is_list or not part.is_list:
+            return
+        for low, high in self._classes(component):
+            at = _in_iterations(source, low, high, component)
+            for begin, end in _classes(part.most, self.numbered.get(part.item.variable, 1)):
+                if end == 1:
+                    continue
+                left = (begin - 1, None if end is None else end - 1)
+                before = replace(at, inner=InnerPosition(*left))
+                target = replace(at, inner=InnerPosition(begin, end, begin == part.most))
+                yield RunTransition(before, target, SAME, low, high, inner=NEXT, left=left)
+
+    def _begun(self, component: RunComponent, way: RunTransition) -> RunTransition:
+        """The way, with the first element of a list where it comes to one."""
+        part = component.parts[way.target.part]
+        if not component.is_list or not part.is_list:
+            return replace(way, target=replace(way.target, inner=InnerPosition()))
+        target = replace(way.target, inner=InnerPosition(1, 1, part.most == 1))
+        return replace(way, target=target, inner=FIRST)
 
     def _again(
-        self, component: RunComponent, source: RunPosition, left_out: frozenset[str]
+        self,
+        component: RunComponent,
+        source: RunPosition,
+        left_out: frozenset[str],
+        left: tuple[int, int | None],
     ) -> Iterator[RunTransition]:
         """The first event of another iteration."""
         for number, skipped in _reachable(component.parts, 0):
@@ -435,23 +552,31 @@ class RunGraph:
                     last = None if high is None else high - 1
                     before = _in_iterations(source, low - 1, last, component)
                     target = replace(_in_iterations(source, low, high, component), part=number)
-                    yield RunTransition(before, target, NEXT, low - 1, last, left_out | skipped)
+                    way = RunTransition(before, target, NEXT, low - 1, last, left_out | skipped, left=left)
+                    yield self._begun(component, way)
 
     def _classes(self, component: RunComponent) -> list[tuple[int, int | None]]:
         return _classes(component.most, self.numbered.get(component.item.variable, 1))
 
     def renames(self, way: RunTransition) -> Iterator[tuple[EventName, EventName]]:
         """The names that the events of a list get when an iteration is over."""
-        if way.source is None or way.iteration == SAME:
+        if way.source is None or (way.iteration == SAME and way.inner != NEXT):
             return
         before = self.branch.components[way.source.component]
-        if before.item.loop is not None:
-            numbered = self.numbered.get(before.item.variable, 1)
-            for name in (part.item.variable for part in before.parts):
-                assert isinstance(name, IterationName), "an event of an iteration"
-                if way.iteration != NEXT:
-                    yield name, name.at(-1)
-                    continue
+        if before.item.loop is None:
+            return
+        numbered = self.numbered.get(before.item.variable, 1)
+        for part in before.parts:
+            name = part.event.variable
+            assert isinstance(name, IterationName), "an event of an iteration"
+            if part.is_list:
+                # Its last event is needed only to compare the next one with it.
+                yield name, replace(name, lag=1)
+            elif way.iteration == SAME:
+                continue
+            elif way.iteration != NEXT:
+                yield name, name.at(-1)
+            else:
                 # The oldest first: what was b[i-1] makes room for what was b[i].
                 yield from (
                     (replace(name, lag=lag - 1), replace(name, lag=lag)) for lag in range(numbered, 0, -1)
@@ -462,7 +587,8 @@ def _reachable(parts: Sequence[ComponentEvent], first: int) -> Iterator[tuple[in
     """The parts from `first` on that can be next, with the marks of those that are left out before each."""
     left_out = frozenset[str]()
     for number in range(first, len(parts)):
-        yield number, left_out
+        if parts[number].can_be_taken:
+            yield number, left_out
         if not parts[number].is_optional:
             return
         left_out |= parts[number].marks

@@ -24,7 +24,8 @@ from neelc.ir.program import Clock
 from neelc.ir.types import LENGTHS
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.pattern.plan.stream_network import network_columns
-from neelc.runtime.kernels.network_stream import NetworkStream, arrow_type_of, projected
+from neelc.runtime.kernels.list_aggregates import arrow_type_of
+from neelc.runtime.kernels.network_stream import NetworkStream, projected
 from neelc.runtime.kernels.snapshots.program import SOURCE
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.program import NODE, StreamedPattern

@@ -23,7 +23,7 @@ from neelc.ir.types import DOUBLE, LENGTHS
 from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.rows.plan.conditions import TRUE, changed, columns_at_row, columns_over_rows
 from neelc.rows.plan.plan import ClausePlan, RowPlan, time_unit
-from neelc.runtime.kernels.network_stream import arrow_type_of
+from neelc.runtime.kernels.list_aggregates import arrow_type_of
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import StreamedRows
 from neelc.runtime.kernels.rows.stream import RowStream
