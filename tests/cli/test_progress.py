@@ -21,14 +21,13 @@ def shown(look: progress.Look | None, seconds: float) -> str:
     with os.fdopen(theirs, "w") as terminal, Progress(terminal) as running:
         running.begin("finding matches", look)
         time.sleep(seconds)
-    os.set_blocking(ours, False)
     with os.fdopen(ours, "rb", buffering=0) as end:
         return b"".join(_pieces(end)).decode()
 
 
 def _pieces(end: io.FileIO) -> Iterator[bytes]:
-    """A terminal hands out what was written in pieces, of 4 KiB for example."""
-    with suppress(OSError):  # its other end is closed: nothing more will come
+    """A terminal hands out what was written in pieces, and may take a moment for the last one."""
+    with suppress(OSError):  # its other end is closed: all has come
         while piece := end.read(65_536):
             yield piece
 
