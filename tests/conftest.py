@@ -9,19 +9,23 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from jvm import SHORT, options
 from quick import NoProcesses, quick_tests
 
 # The same examples on every machine and in every run: a red build can be repeated. No deadline: timing
 # belongs to tests/bench.
 settings.register_profile(
-    "repeatable",
+    "thorough",
     deadline=None,
     derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# The same examples find nothing new in another run: fewer are repeated in each, more with --thorough.
+settings.register_profile("repeatable", settings.get_profile("thorough"), max_examples=50)
+settings.register_profile("quick", settings.get_profile("thorough"), max_examples=20)
 # `pytest --hypothesis-profile=explore` looks for new counter-examples.
-settings.register_profile("explore", settings.get_profile("repeatable"), derandomize=False, max_examples=2000)
+settings.register_profile("explore", settings.get_profile("thorough"), derandomize=False, max_examples=2000)
 settings.load_profile("repeatable")
 
 # Tests start many processes, and Spark starts workers: each would compile all modules that it loads. `make`
@@ -29,23 +33,8 @@ settings.load_profile("repeatable")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A JVM that a test starts, itself or by a command, runs for seconds: to compile its code well, to collect
-# garbage with several threads, or to verify the classes of Spark takes longer than it saves. There is little
-# room for compiled code without the second compiler: where it is full, the JVM throws code away and compiles
-# it again. And where room for classes grows step by step, each step costs a collection of everything.
-SHORT = " ".join(
-    (
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-XX:+UnlockDiagnosticVMOptions",
-        "-XX:-BytecodeVerificationRemote",
-        "-XX:ReservedCodeCacheSize=240m",
-        "-XX:MetaspaceSize=256m",
-        "-XX:NewRatio=1",
-    )
-)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", SHORT)
-os.environ.setdefault("SPARK_LAUNCHER_OPTS", SHORT)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", options())
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", " ".join(SHORT))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -72,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes seconds; left out by --quick (make quick)")
     if config.getoption("--quick"):
         config.pluginmanager.register(NoProcesses())
+    if not config.getoption("--hypothesis-profile"):
+        chosen = [name for name in ("quick", "thorough") if config.getoption(f"--{name}")]
+        settings.load_profile((*chosen, "repeatable")[0])
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -1,5 +1,6 @@
 """Real parts for tests of streams: a Kafka broker on loopback, and the jars that Spark needs for Kafka, Avro
-and Delta. `python tests/kafka_broker.py PORT TOPIC...` starts one with these topics.
+and Delta. `python tests/kafka_broker.py PORT TOPIC...` starts one with these topics, and `--jars kafka`
+prints the jars for Spark.
 
 The jars of `jars.txt` are fetched from Maven Central into build/jars, once. Where they, Java or the Python
 client cannot be had, `Unavailable` says why, and tests are skipped with that reason.
@@ -194,7 +195,10 @@ def _await(port: int, process: subprocess.Popen[bytes], log: str) -> None:
 
 
 def main(port: str, *topics: str) -> None:
-    """A broker with these topics, until Ctrl-C or SIGTERM."""
+    """A broker with these topics, until Ctrl-C or SIGTERM; or, with `--jars`, the jars of these groups."""
+    if port == "--jars":
+        print(spark_jars(*topics))
+        return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with broker(int(port)) as found, suppress(KeyboardInterrupt):
         for topic in topics:

@@ -72,6 +72,7 @@ def test_case(path: Path) -> None:
         assert outcome.passed, f"{way(seed)}\n{outcome.diff}"
 
 
+@pytest.mark.long
 def test_most_cases_are_claimed() -> None:
     claimed: Counter[str] = Counter()
     for path in PATHS:

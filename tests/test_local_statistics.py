@@ -63,6 +63,7 @@ SHARE = 4
 """One case of so many."""
 
 
+@pytest.mark.long
 def test_cases_are_counted_as_by_the_reference() -> None:
     found = list(counted_cases(PATHS[::SHARE]))
     assert len(found) > 100

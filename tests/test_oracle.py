@@ -16,6 +16,7 @@ from repository import ROOT
 
 from neelc import syntax as parse
 from neelc.ir import patterns as p
+from neelc.ir.expressions import AllenRelation
 from neelc.ir.node import walk
 from neelc.ir.program import Match
 from neelc.ir.script import CreateStream, PatternQuery, RunQuery, Script, SelectionStrategy, Timestamp
@@ -106,6 +107,8 @@ def test_collapsed(query: PatternQuery, rows: list[Row]) -> None:
 
 @given(patterns.queries(depth=1), streams.rows(most=4, lasting=True))
 def test_confidence(query: PatternQuery, rows: list[Row]) -> None:
+    # A relation by its name needs events that last for a known time.
+    assume(not any(isinstance(node, AllenRelation) for node in walk(query)))
     assert_confidence(bound(replace(query, returns=None), IMPRECISE), rows)
 
 

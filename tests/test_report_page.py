@@ -405,6 +405,24 @@ def test_a_long_time_opens_at_the_first_match(long: Page) -> None:
     assert text(long, ".seen").startswith("40 lanes, 12,000 events")
 
 
+def test_short_matches_are_seen_where_events_are_far_apart(tmp_path: Path) -> None:
+    """The first screen is no wider than thirty matches, however few events that shows."""
+    events = [
+        {"ts": 500 * pair + at, "kind": kind, "id": 1, "x": ""}
+        for pair in range(60)
+        for at, kind in ((0, "A"), (2, "B"))
+    ]
+    with page() as found:
+        picture = drawn("PATTERN SEQ(A a, B b) WHERE [id] WITHIN 2", events)
+        opened(found, tmp_path / "report.html", report_page([picture]))
+        low, high = found.value(f"{VIEW}.range")
+        start, end = found.value(
+            "[timelines[0].model.panels[0].start[0], timelines[0].model.panels[0].end[0]]"
+        )
+        assert low < start < end < high and high - low <= 30 * (end - start)
+        assert found.problems == []
+
+
 def test_the_title_is_the_name_of_the_query(long: Page) -> None:
     assert text(long, "h2") == "Pairs"
     assert long.value("document.title").startswith("Pairs: ")

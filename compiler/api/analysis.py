@@ -93,13 +93,23 @@ def _bounded(frame: Frame, query: HostQuery, source: Source) -> Frame:
     return frame
 
 
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""With these, PySpark prints each refusal with Java's stack, as one line of 10,000 characters."""
+
+
 class refusing:
-    """What Spark's analysis raises, as `SparkRejection`."""
+    """What Spark's analysis raises, as `SparkRejection`. PySpark prints nothing: the error says it all."""
 
     def __enter__(self) -> None:
-        return None
+        from pyspark.logger import PySparkLogger
+
+        self._enabled = [one for one in map(PySparkLogger.getLogger, _LOGGERS) if not one.disabled]
+        for logger in self._enabled:
+            logger.disabled = True
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
+        for logger in self._enabled:
+            logger.disabled = False
         if error is not None and type(error).__name__ in _REFUSALS and not isinstance(error, NeelError):
             raise SparkRejection(_sentence(error), _fragment(error)) from error
         if type(error).__name__ == "Py4JJavaError" and "java.lang.StackOverflowError" in str(error):

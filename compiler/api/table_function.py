@@ -23,6 +23,7 @@ from neelc.api.schemas import columns_of, struct_type
 from neelc.api.streams import stream, stream_names
 from neelc.arguments import BUCKETS, Options
 from neelc.engines.local.functions import arrow_type
+from neelc.errors import NeelError
 from neelc.files import CallError, decode, read_bytes
 from neelc.ir.expressions import Attribute, Variable
 from neelc.ir.names import bare, find, quote
@@ -203,7 +204,10 @@ def _rows_handler(zone: str, buckets: int) -> type:
     class NeelTable:
         @staticmethod
         def analyze(query: Any, events: Any, **options: Any) -> Any:
-            return analysed(query, events, options, zone, buckets)
+            try:
+                return analysed(query, events, options, zone, buckets)
+            except (NeelError, ValueError, TypeError) as error:
+                raise error.with_traceback(None) from None  # Spark prints the stack before the message
 
         def __init__(self, result: Any) -> None:
             self.query: TableQuery = result.query

@@ -418,8 +418,19 @@ def _report_unknown(
     message = f"unknown type `{name}`: it is neither a stream nor a CREATE TYPE, and {where} no type column"
     if not known:
         message = f"unknown type `{name}`: no stream is declared"
-    declare = "declare one: CREATE STREAM trades (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts"
-    findings.report("NEEL2005", message, span, did_you_mean(name, known, "types") or declare)
+    findings.report("NEEL2005", message, span, _where_types_come_from(name, known))
+
+
+def _where_types_come_from(name: str, known: Sequence[str]) -> str:
+    meant = did_you_mean(name, known, "types")
+    if meant is None:
+        return (
+            "declare one: CREATE STREAM Trades (ts TIMESTAMP, kind STRING) TIMESTAMP BY ts TYPE BY kind; or "
+            "give one: --stream Trades=PATH,type=kind, in Python Trades=neelc.stream(data, type='kind')"
+        )
+    if meant.replacements:
+        return meant
+    return f"{meant}; if a column has the type of each event, name it: TYPE BY column, or type=column"
 
 
 def all_columns(streams: Sequence[Stream]) -> tuple[Column, ...]:

@@ -84,6 +84,12 @@ class Location:
             for path in self.path.iterdir():
                 replace(self, path=path, name=f"{self.name.rstrip('/')}/{path.name}").check_kind()
 
+    def check_ends(self) -> None:
+        """Fail if the path is a Kafka topic, for whoever reads all data."""
+        if self.name.lower().startswith("kafka://"):
+            message = f"{self.name} is a Kafka topic, which has no end"
+            self.fail("NEEL5006", message, "neelc stream reads topics; run and why read files and tables")
+
     @property
     def is_elsewhere(self) -> bool:
         """Whether the path leads to another machine."""
@@ -111,6 +117,7 @@ class Location:
         kind = self.kind(file)
         if kind in FORMATS:
             return kind
+        self.check_ends()
         is_said = self.format is not None
         message = f"`{self.format}` is not a format" if is_said else f"unknown format of {self.name}"
         formats = f"formats: {', '.join(FORMATS)}"

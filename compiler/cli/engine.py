@@ -104,6 +104,7 @@ def check_is_here(inputs: Inputs, streams: Iterable[str]) -> None:
     for name in streams:
         location = location_of(inputs, name)
         if location is not None and location.is_elsewhere:
+            location.check_ends()
             message = f"{location.name} is not on this machine"
             location.fail(NOT_LOCAL, message, "choose the spark engine, or copy the data here")
 

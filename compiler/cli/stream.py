@@ -550,8 +550,9 @@ def _way_out(settings: Mapping[str, str], needed: Sequence[str]) -> str:
         return "`neelc doctor` looks for the reason"
     packages = settings.get("spark.jars.packages", "")
     return (
-        f"Spark requires packages for {' and '.join(needed)}: {packages or 'none is named'}. If they cannot "
-        "be fetched, name jars, --conf spark.jars=..., or others, --conf spark.jars.packages=..."
+        f"Spark requires packages for {' and '.join(needed)}: {packages or 'none is named'}. If they, or "
+        "what they depend on, cannot be downloaded, name files, --conf spark.jars=..., or other packages, "
+        "--conf spark.jars.packages=...; docs/tutorial/streaming.md names files that work with Spark 4.3"
     )
 
 

@@ -67,6 +67,17 @@ def test_data_on_another_machine_ask_for_spark(neelc: Here) -> None:
     assert neelc(*RUN) == (77, "", "engine: Spark (s3://bucket/trades.csv is not on this machine)\n")
 
 
+@pytest.mark.parametrize("command", [RUN, ("why", *RUN[1:])])
+def test_a_topic_has_no_end(neelc: Here, command: tuple[str, ...]) -> None:
+    """No Spark is started to find that out."""
+    topic = "kafka://localhost:9092/trades"
+    neelc.write("script.neel", neelc.read("script.neel").replace("trades.csv", topic))
+    done = neelc(*command)
+    assert done.status in (1, 3) and done.out == "", done
+    assert f"NEEL5006]: {topic} is a Kafka topic, which has no end" in done.err
+    assert "neelc stream reads topics" in done.err and "engine: Spark" not in done.err
+
+
 def test_a_time_zone_that_duckdb_does_not_know(neelc: Here) -> None:
     done = neelc(*RUN, "--timezone", "+05:30")
     assert done.status == 77 and done.err.startswith("engine: Spark (timezone +05:30: the local engine has ")

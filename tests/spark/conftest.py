@@ -13,6 +13,7 @@ import pytest
 from kafka_broker import Broker, Unavailable, broker, spark_jars
 
 pyspark_sql = pytest.importorskip("pyspark.sql")
+PySparkLogger = pytest.importorskip("pyspark.logger").PySparkLogger
 find_spark_home = pytest.importorskip("pyspark.find_spark_home")
 
 
@@ -24,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run in several processes, those that ask Spark run in two, each with a session. The streams
     and the case files take about as long as all others."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.path.is_relative_to(HERE):
             is_other = any(word in item.path.name for word in ("stream", "replay", "cases"))
             item.add_marker(pytest.mark.xdist_group("streams and cases" if is_other else "spark"))
 
@@ -34,7 +35,7 @@ def spark() -> Iterator[object]:
     """A local session: two cores, no user interface, time in UTC."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable  # workers need neelc, too
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints every refused query
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # it prints every refusal
     try:
         jars = spark_jars("kafka", "avro")
     except Unavailable:

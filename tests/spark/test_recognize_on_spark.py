@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import logging.handlers
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asked_cases import ask_cases
 from on_spark import Asking
+from pyspark.errors import PySparkException
 from repository import ROOT
 
 import neelc
@@ -179,6 +182,24 @@ def test_what_is_wrong(spark: Any, trades: Any, text: str, code: str, marked: st
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == code
     assert text[diagnostic.span.start : diagnostic.span.end] == marked
+
+
+def test_pyspark_prints_nothing_of_what_is_an_error_of_ours(
+    spark: Any, trades: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would print Java's stack, as a line of 10,000 characters."""
+    logger, printed = logging.getLogger("SQLQueryContextLogger"), logging.handlers.BufferingHandler(100)
+    monkeypatch.setattr(logger, "handlers", [printed])
+    logger.setLevel(logging.ERROR)
+    try:
+        with pytest.raises(neelc.NeelQueryError):
+            neelc.sql(spark, f"SELECT * FROM nowhere {V}")
+        assert printed.buffer == []
+        with pytest.raises(PySparkException):
+            spark.sql("SELECT * FROM nowhere")
+        assert len(printed.buffer) == 1, "queries of others are as loud as before"
+    finally:
+        logger.setLevel(logging.CRITICAL)
 
 
 def test_a_query_that_spark_has_no_stack_for(spark: Any, trades: Any) -> None:

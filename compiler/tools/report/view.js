@@ -17,14 +17,15 @@ class View {
   }
 
   // The first match with what is around it, unless all of the time is little more than that: wide enough for matches
-  // of the usual length, and for some of the events of its lane.
+  // of the usual length, and for some of the events of its lane, as long as one can still see where a match begins and ends.
   open() {
     const { model } = this, [of] = model.panels.filter(({ start }) => start.length).sort((a, b) => a.start[0] - b.start[0]);
     if (!of || !model.start.length) return;
     const lengths = of.start.map((from, match) => of.end[match] - from).sort((a, b) => a - b), [first] = of.start;
     const { start } = model.events[of.lane[0]] || { start: [] }, at = above(start, first);
     const around = start.length > at + 1 ? start[Math.min(start.length - 1, at + 18)] - first : 0;
-    const width = Math.max(lengths[lengths.length >> 1] * 6, (of.end[0] - first) * 3, around);
+    const usual = lengths[lengths.length >> 1], most = usual ? usual * 30 : Infinity;
+    const width = Math.max(usual * 6, (of.end[0] - first) * 3, Math.min(around, most));
     const [low, high] = model.range;
     if (!width || width * 2.5 > high - low) return;
     if (!model.byType) this.order = "first";
