@@ -63,7 +63,7 @@ def _query(path: Path) -> None:
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.createDataFrame([(1, "a"), (2, "b")], "n INT, name STRING").write.parquet(str(path))
     rows = spark.read.parquet(str(path)).groupBy("name").sum("n").orderBy("name")
-    assert rows.mapInArrow(iter, rows.schema).collect()
+    assert rows.mapInArrow(lambda batches: batches, rows.schema).collect()
     spark.stop()
     gateway = SparkContext._gateway
     assert gateway is not None

@@ -421,7 +421,7 @@ def _report_unknown(
     findings.report("NEEL2005", message, span, _where_types_come_from(name, known))
 
 
-def _where_types_come_from(name: str, known: Sequence[str]) -> str:
+def _where_types_come_from(name: str, known: Sequence[str]) -> Hint | str:
     meant = did_you_mean(name, known, "types")
     if meant is None:
         return (
