@@ -51,6 +51,7 @@ def write(path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         written = Path(scratch) / path.name
         os.environ["SPARK_SUBMIT_OPTS"] = " ".join((*SHORT, f"-XX:ArchiveClassesAtExit={written}"))
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         _query(Path(scratch) / "rows.parquet")
         written.rename(path)
 
