@@ -12,7 +12,7 @@ from neelc.tools import cases
 from neelc.tools.cases.local import LocalTally, run_locally
 
 PATHS = sorted(path for path in CASES.rglob("*.case") if path.name != "wanted.case")
-PARTS = 12
+PARTS = 48
 
 REFUSED = {
     "algebra/agent.case": "the agent",
@@ -48,7 +48,7 @@ def test_cases(part: int) -> None:
             unplanned[path.parent.name] += 1
         elif outcome.refusal:
             assert REFUSED[name] in outcome.refusal
-    assert tally.counts["agree"] > 80 and tally.counts["with the expected error"] > 20
+    assert tally.counts["agree"] > 20 and tally.counts["with the expected error"] > 5
     assert unplanned.keys() <= {"confidence", "kleene", "rewrite", "strategies"}
 
 
