@@ -156,7 +156,7 @@ java:
 	  fi; \
 	fi
 
-# A JVM that finds Spark's classes in an archive starts in half the time, and tests start many.
+# A JVM that finds Spark's classes in an archive starts in two thirds of the time, and tests start many.
 classes: .venv/ready java
 	@mkdir -p build; $(BIN)/python tests/jvm.py >build/classes.log 2>&1 || cat build/classes.log >&2
 

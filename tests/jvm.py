@@ -1,4 +1,4 @@
-"""How tests start a JVM: with an archive of Spark's classes, from which it starts in half the time.
+"""How tests start a JVM: with an archive of Spark's classes, from which it starts in two thirds of the time.
 
 `python tests/jvm.py` writes the archive to build/, once for each version of Spark. Where there is none, or
 none for this Java, the JVM reads the jars.
