@@ -474,6 +474,12 @@ def test_random_programs_mean_what_their_definition_says(part: int) -> None:
     assert sum(count > 0 for count in found) > 40
 
 
+@pytest.mark.parametrize("seed", [544, 1106, 1775, 2321])
+def test_what_is_known_of_a_key_is_kept_while_its_section_waits(seed: int) -> None:
+    """Another key is found in the last section after matches of the first one were certain."""
+    assert check(seed)
+
+
 @pytest.mark.parametrize(
     ("seed", "at_once", "size"),
     [(1267, 1, 3), (1691, 3, 7), (17236, 5, 1), (235, 3, 1), (197, 9, 1), (253, 9, 7), (1379, 3, 2)],
