@@ -69,7 +69,9 @@ REALS = (*REAL, 1e308, -1e308, 1.7e-308)
 def test_workers_have_every_aggregate_of_a_whole_list(name: str, distinct: bool) -> None:
     """Over the events of an interval of a stream, for one."""
     chance, kinds = Random(f"{name} {distinct}"), {"bool": TRUTHS, "any": TRUTHS, "every": TRUTHS}
-    values = TRUTHS if name in {"some", "count_if", *kinds} or name.startswith("bool") else REALS
+    values: tuple[object, ...] = (
+        TRUTHS if name in {"some", "count_if", *kinds} or name.startswith("bool") else REALS
+    )
     type: DataType = BIGINT if name in ("count", "count_if", "regr_count") else DOUBLE
     if values is TRUTHS and name != "count_if":
         type = BOOLEAN
