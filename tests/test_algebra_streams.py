@@ -201,11 +201,6 @@ def test_relations_are_joined_before_streams_are() -> None:
             "PATTERN A WITHIN 5 DEFINE A AS TEMP(x > 1)) AS m) AS q WINDOW(TIME 5 SECONDS);",
             "read by an aggregate",
         ),
-        (
-            "SELECT n FROM S MATCH_RECOGNIZE_TEMPORAL (MEASURES max_by(A.x, A.k) AS n PATTERN A "
-            "WITHIN 5 DEFINE A AS TEMP(x > 1)) AS m;",
-            "aggregate over an interval",
-        ),
     ],
 )
 def test_what_cannot_run_over_streams_is_refused(text: str, message: str) -> None:

@@ -12,11 +12,14 @@ import pytest
 from in_rows import bound
 
 from neelc.ir.program import Column
-from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, DataType, Decimal
+from neelc.ir.types import BIGINT, BOOLEAN, DAY_INTERVAL, DOUBLE, INT, STRING, Array, DataType, Decimal
 from neelc.rows.plan.plan import row_plan
 from neelc.runtime.kernels.rows.kernel import recognizer
 from neelc.runtime.reference.aggregates import aggregate
-from neelc.runtime.values.path_folds import FOLDS, PathAggregate
+from neelc.runtime.values.order import comparable
+from neelc.runtime.values.path_folds import FOLDS, PathAggregate, aggregate_of
+from neelc.runtime.values.statistics import PAIRED
+from neelc.scalar.signatures import AGGREGATE_SIGNATURES, READ_AS, ROW_AGGREGATE_SIGNATURES
 from neelc.scalar.type_of import value_type
 
 WHOLE = (0, 1, 7, -3, 2**62, -(2**62), None)
@@ -55,6 +58,35 @@ def test_pushes_and_pops(name: str, values: tuple[object, ...], type: DataType, 
             running.push(left[-1])
         expected = aggregate(name, [value for value in left if value is not None], type, distinct)
         assert repr(running.value()).replace("-0.0", "0.0") == repr(expected).replace("-0.0", "0.0")
+
+
+AGGREGATED = sorted({*AGGREGATE_SIGNATURES, *ROW_AGGREGATE_SIGNATURES} - {*READ_AS})
+REALS = (*REAL, 1e308, -1e308, 1.7e-308)
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("name", AGGREGATED)
+def test_workers_have_every_aggregate_of_a_whole_list(name: str, distinct: bool) -> None:
+    """Over the events of an interval of a stream, for one."""
+    chance, kinds = Random(f"{name} {distinct}"), {"bool": TRUTHS, "any": TRUTHS, "every": TRUTHS}
+    values: tuple[object, ...] = (
+        TRUTHS if name in {"some", "count_if", *kinds} or name.startswith("bool") else REALS
+    )
+    type: DataType = BIGINT if name in ("count", "count_if", "regr_count") else DOUBLE
+    if values is TRUTHS and name != "count_if":
+        type = BOOLEAN
+    if name.startswith("bit_"):
+        values, type = WHOLE, BIGINT
+    if name.startswith("collect_"):
+        type = Array(type)
+    for _ in range(300):
+        rows: list[object] = [chance.choice(values) for _ in range(chance.randrange(6))]
+        if name in PAIRED or name.endswith("_by"):
+            pairs = [(one, 0.5 if name == "percentile" else chance.choice(REALS)) for one in rows]
+            rows = [None if None in pair else {"value": pair[0], "by": pair[1]} for pair in pairs]
+        expected = aggregate(name, [one for one in rows if one is not None], type, distinct)
+        found = aggregate_of(name, value_type(type), distinct, rows)
+        assert comparable(found) == comparable(expected), rows
 
 
 def test_each_row_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sedona import Unavailable, ask, python
 from test_space import geometry
 
-from neelc.runtime.values.functions.space import SPATIAL, computed, geometries, written
+from neelc.runtime.values.functions.space import COLLECTION, SPATIAL, computed, geometries, written
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -23,7 +23,6 @@ FUNCTIONS = (
     *("st_distance", "st_dwithin", "st_length", "st_perimeter", "st_area", "st_isempty"),
 )
 ARGUMENTS = {"g": ("a",), "gg": ("a", "b"), "ggn": ("a", "b", "d")}
-COLLECTION = 7
 MOST_ON_BORDERS = 10
 
 

@@ -637,14 +637,6 @@ def _of_payload(expression: Expr, own: Mapping[str, Attribute]) -> Expr:
     return changed
 
 
-LISTED = frozenset(
-    "any any_value avg bit_and bit_or bit_xor bool_and bool_or collect_list collect_set count count_if every "
-    "first kurtosis last max mean median min skewness some stddev stddev_pop stddev_samp sum var_pop "
-    "var_samp variance".split()
-)
-"""The aggregates of the events of an interval that a worker computes."""
-
-
 def _lists(
     plan: TemporalPlan, names: Mapping[str, str], free: Callable[[str], str]
 ) -> dict[OverRows, ListColumn]:
@@ -652,9 +644,6 @@ def _lists(
     found: dict[OverRows, ListColumn] = {}
     for node, output in plan.outputs.items():
         if isinstance(node, OverRows):
-            if node.name not in LISTED:
-                message = f"`{node}`, an aggregate over an interval, over a stream without end"
-                raise UnsupportedStreaming(message, plan.query.span)
             name, elements = free("aggregate"), ColumnValue("", names[output])
             type = value_type(node.type)
             found[node] = ListColumn(name, elements, ELEMENT, type, node.name, node.distinct)

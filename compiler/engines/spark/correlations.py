@@ -242,7 +242,7 @@ def _in_cells(
     for stage, is_left in ((left, True), (right, False)):
         times: Items = () if stage.timeless else (("start", "start"), ("`end`", "end"))
         sides.append((stage.relation, texts_of(near, is_left, stage.sql), (*stage.items(), *times)))
-    names = in_cells(emitting.let, sides)
+    names = in_cells(emitting.let, sides, near.of_empty)
     found = [
         EventRelation(name, stage.columns, stage.length, stage.timeless, GRIDDED)
         for name, stage in zip(names, (left, right), strict=True)

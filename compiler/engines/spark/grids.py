@@ -35,7 +35,10 @@ MEETING = (
     "st_touches",
     "st_within",
 )
-"""Predicates that are TRUE only where the envelopes have a point in common."""
+"""Predicates that are TRUE only where the envelopes have a point in common, or that are of `EMPTY_TOO`."""
+
+EMPTY_TOO = ("st_equals",)
+"""Those that are TRUE of two empty geometries, which have no envelope."""
 
 CORNERS = ("low_x", "low_y", "high_x", "high_y")
 CELLS = ("cell_x", "cell_y", "cell_width", "cell_height")
@@ -60,6 +63,11 @@ class NearCondition:
     right: Expr
     distance: Expr | None = None
     metric: Expr | None = None
+
+    @property
+    def of_empty(self) -> bool:
+        """Whether it may be TRUE of two empty geometries."""
+        return isinstance(self.condition, Call) and self.condition.name.lower() in EMPTY_TOO
 
 
 def near_condition(
@@ -109,15 +117,16 @@ def _fits(near: NearCondition, left: frozenset[str], right: frozenset[str]) -> b
     return all(sides) and sides[0] <= left and sides[1] <= right and room <= left
 
 
-def in_cells(let: Let, sides: Sequence[Side]) -> list[str]:
-    """The relations of both sides in the cells of one grid."""
+def in_cells(let: Let, sides: Sequence[Side], of_empty: bool) -> list[str]:
+    """The relations of both sides in the cells of one grid. Empty geometries stand where (0, 0) does, if they
+    count: so they meet each other."""
     bounded = []
     for relation, (shape, text), kept in sides:
         read = let("shaped", Extend(relation, ((shape, SHAPE),)), "")
         with_bounds = let("bounded", Extend(read, ((text, "bounds"),)), "The envelopes of geometries.")
         corners = tuple((f"get(bounds, {place})", name) for place, name in enumerate(CORNERS))
         items = (*kept, (SHAPE, SHAPE), *corners)
-        having = "low_x IS NOT NULL"
+        having = f"{SHAPE if of_empty else 'low_x'} IS NOT NULL"
         bounded.append(let("bounded", SelectColumns(with_bounds, items, having=having), ""))
     size = _size(let, bounded)
     return [_cells(let, relation, size, kept) for relation, (_, _, kept) in zip(bounded, sides, strict=True)]
@@ -158,9 +167,10 @@ FINEST = 4
 
 
 def _cells(let: Let, relation: str, size: str, kept: Items) -> str:
-    names = (*(name for _, name in kept), SHAPE, *CORNERS)
+    names = (*(name for _, name in kept), SHAPE)
     items: Items = (
         *((f"e.`{name}`" if name == "end" else f"e.{_quoted(name)}", name) for name in names),
+        *((f"coalesce(e.{name}, 0D)", name) for name in CORNERS),
         ("x.cell_width", "cell_width"),
         ("x.cell_height", "cell_height"),
     )

@@ -3,6 +3,8 @@ matches, their measures."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neelc.algebra.plan.sequential import without_spans
 from neelc.algebra.plan.temporal import TemporalPlan
 from neelc.algebra.rules.rule import place_of
@@ -19,6 +21,9 @@ from neelc.scalar.spark.expressions import sql
 from neelc.scalar.spark.trees import identifier, spark_type
 from neelc.scalar.type_of import type_of
 
+GRAINS = {"MICROSECOND": 1 << 10, "NANOSECOND": 1 << 20}
+"""The ticks that events are sorted by, of clocks that need any: 44 bits of them are more than 500 years."""
+
 
 def emit_temporal_matcher(
     emitting: RelationBuilder, operator: TemporalMatcher, plan: TemporalPlan, below: EventRelation
@@ -30,8 +35,14 @@ def emit_temporal_matcher(
         SelectColumns(below.relation, (*writer.items(), (writer.bits(plan.bits), BITS))),
         "What each event meets by itself, as bits.",
     )
-    ordered = ordered_events(emitting, events, plan.program.keys, "an interval may begin at any time")
-    kernel = Kernel(ordered, plan.program, schema(plan), emitting.most_matches)
+    program = plan.program
+    grain = GRAINS.get(emitting.unit, 1)
+    if program.keys and (program.reach is None or program.reach >= grain):
+        program = replace(program, grain=grain)
+    ordered = ordered_events(
+        emitting, events, program.keys, "an interval may begin at any time", program.grain
+    )
+    kernel = Kernel(ordered, program, schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.text}")
     names, lasting = named(operator.payload), instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [

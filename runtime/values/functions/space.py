@@ -8,6 +8,7 @@ computed of them is NULL. shapely is loaded when the first of these functions is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ longitude and y a latitude in degrees."""
 
 DIGITS = 340
 """Digits after the point that texts may have: no coordinate changes when it is written and read again."""
+COLLECTION = 7
+"""Of shapely: the number of the type GEOMETRYCOLLECTION."""
 MOST_KEPT = 4096
 """Texts of constants whose geometries are kept."""
 
@@ -65,14 +68,17 @@ def geometries(texts: Array) -> Array:
 
     >>> geometries(np.array(["POINT (1 2)", "POINT (1", "POINT (1 NaN)", None], object)).tolist()
     [<POINT (1 2)>, None, None, None]
+    >>> arcs = "CIRCULARSTRING (0 0, 1 1, 2 0)", "GEOMETRYCOLLECTION (CIRCULARSTRING (0 0, 1 1, 2 0))"
+    >>> geometries(np.array([*arcs, "POINT (1 2)"], object)).tolist()
+    [None, None, <POINT (1 2)>]
     """
     with np.errstate(over="ignore"):  # a number that is too large for a DOUBLE is no place
-        return _finite(library().from_wkt(texts, on_invalid="ignore"))
+        return _read(library().from_wkt, texts)
 
 
 def geometries_of_bytes(values: Array) -> Array:
     """The geometries of WKB, None for what is none."""
-    return _finite(library().from_wkb(values, on_invalid="ignore"))
+    return _read(library().from_wkb, values)
 
 
 def is_geometry(value: str | bytes) -> bool:
@@ -89,9 +95,27 @@ def is_geometry(value: str | bytes) -> bool:
     return found is not None
 
 
+def _read(read: Callable[..., Array], values: Array) -> Array:
+    """The geometries of texts or bytes, None for what is none, and for those with arcs: GEOS reads some, and
+    fails in most functions."""
+    try:
+        return _finite(read(values, on_invalid="ignore"))
+    except NotImplementedError:
+        found = np.empty(len(values), object)
+        for place, value in enumerate(values):
+            with suppress(NotImplementedError):
+                found[place] = read(value, on_invalid="ignore")
+        return _finite(found)
+
+
 def _finite(found: Array) -> Array:
-    """Without those that have a coordinate which is no number."""
+    """Without those that have a coordinate which is no number, and collections that have arcs."""
     shapely = library()
+    for place in np.flatnonzero(shapely.get_type_id(found) == COLLECTION):
+        try:
+            shapely.get_coordinates(found[place])
+        except shapely.errors.GEOSException:
+            found[place] = None
     odd = ~np.isfinite(shapely.bounds(found)).all(axis=-1) & ~shapely.is_empty(found)
     if odd.any():
         found[odd] = None
