@@ -321,7 +321,7 @@ class _Negations:
         self.default = default
         self.is_strict = False
         self.taken = {bare(name).casefold() for name in p.declared(match.pattern)}
-        self.conditions = tuple(_conditions(match.pattern))
+        self.conditions: tuple[Expr, ...] = tuple(_conditions(match.pattern))
 
     def changed(self, part: p.Pattern, before: Sequence[str], is_preceded: bool) -> p.Pattern:
         """`part` without words; `before` are the variables of what comes before it, `is_preceded` if one of
@@ -371,10 +371,16 @@ class _Negations:
         self, part: p.Not, inner: p.Pattern, word: p.FollowWord | None, before: Sequence[str]
     ) -> p.Pattern:
         """`STRICT !X x`: the event right after is no such x."""
-        kept, self.default = self.default, None
-        changed = self.changed(replace(inner, follow=inner.follow or word), before, True)
-        self.default = kept
-        return replace(part, part=changed)
+        return replace(part, part=self._absent_part(replace(inner, follow=inner.follow or word), before, True))
+
+    def _absent_part(self, part: p.Pattern, before: Sequence[str], is_preceded: bool) -> p.Pattern:
+        """A part that must be absent: what its words mean rests on its own conditions, too, and the strategy
+        is no word of it."""
+        default, conditions = self.default, self.conditions
+        self.default, self.conditions = None, (*conditions, *_conditions(part))
+        changed = self.changed(part, before, is_preceded)
+        self.default, self.conditions = default, conditions
+        return changed
 
     def _closure(self, part: p.Repeat, word: p.FollowWord | None, before: Sequence[str]) -> p.Pattern:
         each = part.each or (self.default if part.most != 1 else None)
@@ -387,10 +393,7 @@ class _Negations:
         return replace(part, part=body, gaps=tuple(gaps), each=None)
 
     def _gap_of(self, gap: ClosureGap, before: Sequence[str]) -> ClosureGap:
-        kept, self.default = self.default, None
-        found = replace(gap, part=self.changed(gap.part, before, False))
-        self.default = kept
-        return found
+        return replace(gap, part=self._absent_part(gap.part, before, False))
 
     def _following(self, part: p.Pattern, word: p.FollowWord, before: Sequence[str]) -> p.Pattern:
         absent = self._absent(part, word, before, GapReach.FIRST)
@@ -432,8 +435,8 @@ class _Negations:
 
 
 def _conditions(part: p.Pattern) -> Iterator[Expr]:
-    """All conditions on what a match binds: not those of negative parts, nor `[id]`, which negations have
-    where they stand."""
+    """All conditions on what a part binds: not those of negative parts in it, nor `[id]`, which negations
+    have where they stand."""
     if isinstance(part, p.Not | ClosureGap):
         return
     yield from (one for one in conjuncts(part.where) if not isinstance(one, SameAttributes))
