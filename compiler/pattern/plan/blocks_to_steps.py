@@ -231,15 +231,15 @@ def late_check(
 def _by_definition(check: Block, closure: PlacedVariable) -> Block:
     """The check with its conditions on elements further back than the one before: they hold where there is
     none. For the one before, such iterations are left out."""
-    of = closure.variable
-    assert closure.loop is not None, "a closure"
+    of, loop = closure.variable, closure.loop
+    assert loop is not None, "a closure"
 
     def changed(condition: BlockCondition) -> BlockCondition:
         back = lag(condition.expression, of)
         if back < 2:
             return condition
         # An iteration of a composite is not there if it has none of its events.
-        names = (replace(name, lag=back) for name in closure.loop.names if name.list == of)
+        names = (replace(name, lag=back) for name in loop.names if name.list == of)
         absent = tuple(IsNull(WholeEvent(reference_to(name), Struct(()))) for name in names)
         if not absent:
             raise UnsupportedQuery(f"the condition `{condition.expression}` of a closure of closures")
