@@ -32,7 +32,10 @@ def followed(chance: Random) -> tuple[str, Sequence_]:
     parts: list[Part] = [One(chance.choice(KINDS), next(names))]
     if chance.random() < 0.2:
         parts = [Many(chance.choice(KINDS), next(names), each=_word(chance, 0.5))]
-    for _ in range(chance.choice((1, 1, 2, 2, 3))):
+    if chance.random() < 0.15:  # what a word means inside of a negative part
+        inner = tuple(One(chance.choice(KINDS), next(names), word) for word in (None, Word("NEXT")))
+        parts += [Negative(inner), One(chance.choice(KINDS), next(names))]
+    for _ in range(chance.choice((0, 1, 1, 2, 2, 3)) if len(parts) > 1 else chance.choice((1, 2, 2, 3))):
         parts.append(_part(chance, names))
     if all(isinstance(one, Negative) for one in parts[1:]) and chance.random() < 0.7:
         parts.append(One(chance.choice(KINDS), next(names), _word(chance, 0.8)))
@@ -118,7 +121,7 @@ def _tests(chance: Random, parts: list[Part]) -> Iterator[Test]:
             case Negative(inner):
                 own: list[str] = []
                 for one in inner:
-                    yield from _on(chance, one.name, [*certain, *own], 0.5)
+                    yield from _on(chance, one.name, [*certain, *own], 0.7)
                     own.append(one.name)
 
 
