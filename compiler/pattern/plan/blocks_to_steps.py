@@ -242,7 +242,8 @@ def _by_definition(check: Block, closure: PlacedVariable) -> Block:
         names = (replace(name, lag=back) for name in loop.names if name.list == of)
         absent = tuple(IsNull(WholeEvent(reference_to(name), Struct(()))) for name in names)
         if not absent:
-            raise UnsupportedQuery(f"the condition `{condition.expression}` of a closure of closures")
+            what = f"EACH NEXT of iterations that begin with a list, with a condition on `{of}[i-{back}]`,"
+            raise UnsupportedQuery(what, condition.expression.span)
         none = absent[0] if len(absent) == 1 else Conjunction(absent)
         return replace(condition, expression=Disjunction((none, condition.expression)))
 
