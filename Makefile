@@ -67,6 +67,7 @@ fuzz: .venv/ready java  ## compare rewriting, then the kernel, with the referenc
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m local_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m partial_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m kept_fuzz --pairs $(or $(PAIRS),10000) --seed $(or $(SEED),1))
+	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m conveniences_fuzz --pairs $(or $(PAIRS),2000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m complete_fuzz --queries $(or $(QUERIES),1000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m stream_fuzz --pairs $(or $(PAIRS),20000) --seed $(or $(SEED),1))
 	@$(if $(RULES),,PYTHONPATH=tests $(BIN)/python -m spark_stream_fuzz --pairs $(or $(SPARK_PAIRS),300) --seed $(or $(SEED),1))

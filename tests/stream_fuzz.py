@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from unittest.mock import patch
@@ -277,18 +277,36 @@ def drawn(number: int) -> Sample | None:
     return None if found is None else with_order(found, number)
 
 
-def run_round(first: int, size: int = ROUND) -> Tally:
+def words_round(first: int, size: int = ROUND) -> Tally:
+    """The same for queries with words between their parts only."""
+    return run_round(first, size, with_words, ())
+
+
+def with_words(number: int) -> Sample | None:
+    found = worded_sample(number)
+    return None if found is None else with_order(found, number)
+
+
+CHECKS = (check_rows, check_imprecise)
+
+
+def run_round(
+    first: int,
+    size: int = ROUND,
+    draw: Callable[[int], Sample | None] = drawn,
+    checks: Sequence[Callable[[int, Tally], None]] = CHECKS,
+) -> Tally:
     """Compare the queries from number `first` on; those that differ are made small."""
     tally = Tally()
     for number in range(first, first + size):
-        found = drawn(number)
+        found = draw(number)
         if found is None:
             continue
         try:
             check_sample(found, tally, number)
         except Different as problem:
             tally.broken.append(f"query {number}: {smallest(found, number) or problem}")
-        for check in (check_rows, check_imprecise, *([check_partial] if number % 5 == 0 else [])):
+        for check in (*checks, *([check_partial] if checks and number % 5 == 0 else [])):
             try:
                 check(number, tally)
             except Exception as problem:
@@ -297,8 +315,10 @@ def run_round(first: int, size: int = ROUND) -> Tally:
 
 
 def main() -> int:
-    options, begin = fuzz_parser("stream_fuzz", 20_000).parse_args(), time.monotonic()
-    tally = tally_of(run_round, options)
+    parser = fuzz_parser("stream_fuzz", 20_000)
+    parser.add_argument("--words", action="store_true", help="only queries with words between their parts")
+    options, begin = parser.parse_args(), time.monotonic()
+    tally = tally_of(words_round if options.words else run_round, options)
     return outcome(table(tally, time.monotonic() - begin), tally.broken)
 
 

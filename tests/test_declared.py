@@ -3,14 +3,13 @@ what the reference finds, under each selection strategy, with words and of kept 
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
+from generate.declared import with_functions
 from generate.kept import kept_sample
 from generate.repeated import kleene_sample
 from generate.rewritable import Sample
@@ -20,46 +19,14 @@ from kept_fuzz import answers, by_reference
 from kernel_fuzz import Tally, check_pair, ways_to_write
 from stream_fuzz import check_pair as check_stream
 
-from neelc.ir.expressions import Binary, Call, Cast, DeclaredFunction, is_many
-from neelc.ir.node import Node, transform
-from neelc.ir.patterns import Pattern
 from neelc.ir.program import Match
 from neelc.ir.script import SelectionStrategy
-from neelc.ir.types import BOOLEAN, INT, STRING
-from neelc.pattern.plan.blocks import UnsupportedQuery, event_names
+from neelc.pattern.plan.blocks import UnsupportedQuery
 from neelc.runtime.reference import LimitReached
 from neelc.runtime.vector_functions import Array, values_of_call, vector_results
-from neelc.scalar.type_of import type_of
 
-COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 PAIRS = 40
 """Least number of pairs of a family: some of the queries compare no two events, and some are refused."""
-
-
-def _of_texts(compare: Callable[[int, int], bool]) -> Callable[[Array, Array], list[bool]]:
-    return lambda left, right: [compare(int(x), int(y)) for x, y in zip(left, right, strict=True)]
-
-
-FUNCTIONS = {
-    op: DeclaredFunction(f"compared_{number}", (STRING, STRING), BOOLEAN, _of_texts(compare))
-    for number, (op, compare) in enumerate(COMPARED.items())
-}
-
-
-def with_functions(match: Match) -> Match:
-    """The query with functions of texts in the place of comparisons of several events."""
-
-    def change(node: Node) -> Node | None:
-        match node:
-            case Binary(op, left, right) if op in FUNCTIONS and type_of(left) == type_of(right) == INT:
-                if len(event_names(node)) > 1 and not is_many(left) and not is_many(right):
-                    texts = (Cast(left, STRING), Cast(right, STRING))
-                    return Call(FUNCTIONS[op].name, texts, type=BOOLEAN, declared=FUNCTIONS[op])
-        return None
-
-    pattern = transform(match.pattern, change)
-    assert isinstance(pattern, Pattern)
-    return replace(match, pattern=pattern)
 
 
 def drawn(numbers: range, sample: Callable[[int], Sample | None]) -> Iterator[tuple[int, Match, Sample]]:

@@ -13,6 +13,7 @@ from in_bridge import bridge_matches, way
 from in_kernel import as_bindings, kernel_matches
 from kernel_fuzz import Different, Tally, check_pair, ways_to_write
 from pattern_examples import query
+from words_fuzz import definition_round
 
 from neelc.errors import NeelError
 from neelc.ir.types import DOUBLE
@@ -226,3 +227,9 @@ def test_folds_are_those_of_whole_lists(function: str, kind: type[np.generic]) -
         floats = [float(value) for value in known]
         expected = aggregate(function, known if function == "count" else floats, DOUBLE)
         assert (whole.values[row] if valid[row] else None) == expected
+
+
+def test_words_mean_what_the_language_says() -> None:
+    tally = definition_round(1, 80)
+    assert tally.broken == []
+    assert tally.pairs >= 200 and tally.with_matches >= 60, tally

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -21,15 +22,18 @@ from unittest.mock import patch
 
 from answers import MAX_CANDIDATES
 from fuzz_runner import ROUND, fuzz_parser, outcome
+from generate.followed import followed, happenings
 from generate.rewritable import Sample, sample
 from generate.words import worded_sample
 from in_kernel import as_bindings
 from kernel_fuzz import Tally, run_round, table, tally_of
+from pattern_examples import query
 
 from neelc.errors import NeelError
 from neelc.ir import patterns as p
 from neelc.ir.script import CreateStream, RunQuery, SelectionStrategy
 from neelc.runtime.reference import LimitReached, candidates, matches
+from neelc.runtime.reference.model import ReferenceEvent
 from neelc.syntax.printer import format_script
 
 WORDS = {
@@ -97,11 +101,52 @@ def strategies_round(first: int, size: int = ROUND) -> Tally:
     return tally
 
 
+HEAD = (
+    "CREATE STREAM S (ts INT, kind STRING, x INT, id INT) TIMESTAMP BY ts UNIT MILLISECONDS TYPE BY kind;\n"
+)
+
+
+def definition_round(first: int, size: int = ROUND) -> Tally:
+    """Words by the reference, and by what the language says of the events between two parts."""
+    tally = Tally()
+    for number in range(first, first + size):
+        chance = Random(f"definition {number}")
+        text, sequence = followed(chance)
+        try:
+            match = query(text, HEAD)
+        except NeelError as error:
+            tally.refused[", ".join(one.code for one in error.diagnostics)] += 1
+            continue
+        tally.queries += 1
+        for _ in range(3):
+            events = happenings(chance)
+            rows = [{"ts": one.t, "kind": one.kind, "x": one.x, "id": one.id} for one in events]
+            expected = sequence.matches(events)
+            found = {_numbers(binding, sequence.order) for binding in matches(match, {"S": rows})}
+            tally.pairs += 1
+            tally.with_matches += bool(expected)
+            if found != expected:
+                wrong = f"lost {sorted(expected - found)}, added {sorted(found - expected)}"
+                tally.broken.append(f"query {number}: {wrong}\n{text}\n{rows}")
+    return tally
+
+
+def _numbers(binding: Mapping[str, object], names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The places of the events of each variable in the stream."""
+
+    def events(value: object) -> Iterator[int]:
+        for one in value if isinstance(value, tuple) else () if value is None else (value,):
+            assert isinstance(one, ReferenceEvent)
+            yield one.row
+
+    return tuple(tuple(events(binding.get(name))) for name in names)
+
+
 def until_broken(first: int, pairs: int) -> int:
     """One query after the other until one differs; says after how many pairs. For `make mutate`."""
     seen = 0
     for number in count(first):
-        for round in (partial(run_round, drawn=worded_sample), strategies_round):
+        for round in (partial(run_round, drawn=worded_sample), strategies_round, definition_round):
             tally = round(number, 1)
             seen += tally.pairs
             if tally.broken:
@@ -123,7 +168,11 @@ def main() -> int:
     print("\n" + table(tally, time.monotonic() - begin))
     begin = time.monotonic()
     strategies = tally_of(strategies_round, options)
-    return outcome(table(strategies, time.monotonic() - begin), [*tally.broken, *strategies.broken])
+    print("\nagainst selection strategies\n" + table(strategies, time.monotonic() - begin))
+    begin = time.monotonic()
+    definition = tally_of(definition_round, options)
+    broken = [*tally.broken, *strategies.broken, *definition.broken]
+    return outcome("\nagainst the definition\n" + table(definition, time.monotonic() - begin), broken)
 
 
 if __name__ == "__main__":

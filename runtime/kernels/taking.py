@@ -288,6 +288,14 @@ class Players:
         return np.append(self.start, FAR)
 
     @cached_property
+    def ties_end(self) -> Numbers:
+        """For each place: the place behind the players that start at the same time."""
+        count = len(self.start)
+        last = np.flatnonzero(self.start[1:] != self.start[:-1]) + 1
+        sizes = np.diff(np.concatenate([[0], last, [count]])) if count else np.zeros(0, np.int64)
+        return np.append(np.repeat(np.append(last, count)[: len(sizes)], sizes), count)
+
+    @cached_property
     def among(self) -> Truths:
         """Of all events: which of them are these."""
         found = np.zeros(self.total, bool)
@@ -481,7 +489,7 @@ def narrowed(
 ROW = "#row"
 
 # How many candidates of a row are tried at first where one is enough.
-FIRST_TRIED = 4
+FIRST_TRIED = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -555,14 +563,7 @@ def _differs(frontier: Frontier, name: EventName, row: Numbers, numbers: Numbers
 def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> Candidates:
     players = search.players(step)
     time, place = rooms(step.bounds, frontier, search.timeline)
-    # What ends too late may lie before what does not: a lasting event is looked at again.
-    left = np.searchsorted(players.start, time.start, "left")
-    right = np.searchsorted(players.ends_from, time.end, "right")
-    if step.until:
-        first, latest = limits(search, step, frontier)
-        right = np.minimum(right, np.searchsorted(players.start, latest, "right"))
-        if first is not None:
-            left = np.maximum(left, np.searchsorted(players.start, first, "left"))
+    left, right = _places_in(search, step, frontier, players, time)
     if place is not None and players.first is not None and players.beyond is not None:
         upper = players.beyonds_from if search.events.lasting else players.beyond
         left = np.maximum(left, np.searchsorted(players.first, place.start, "left"))
@@ -575,6 +576,25 @@ def candidates(search: KernelSearch, step: Take[Value], frontier: Frontier) -> C
         return these
     order, left, right = narrow
     return replace(these, order=order, left=left, right=right)
+
+
+def _places_in(
+    search: KernelSearch, step: Take[Value], frontier: Frontier, players: Players, time: Room
+) -> tuple[Numbers, Numbers]:
+    """Where the players begin and end that a room has for each row."""
+    first, latest = limits(search, step, frontier) if step.until else (None, None)
+    if first is not None and len(step.until) == 1:  # only what starts as early as the first one
+        left = np.searchsorted(players.start, first, "left")
+        fits = (players.starts_beyond[left] == first) & (time.start <= first) & (first <= time.end)
+        return left, np.where(fits, players.ties_end[left], left)
+    # What ends too late may lie before what does not: a lasting event is looked at again.
+    left = np.searchsorted(players.start, time.start, "left")
+    right = np.searchsorted(players.ends_from, time.end, "right")
+    if latest is not None:
+        right = np.minimum(right, np.searchsorted(players.start, latest, "right"))
+    if first is not None:
+        left = np.maximum(left, np.searchsorted(players.start, first, "left"))
+    return left, right
 
 
 def limits(search: KernelSearch, step: Take[Value], frontier: Frontier) -> tuple[Numbers | None, Numbers]:

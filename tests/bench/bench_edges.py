@@ -7,14 +7,15 @@ run must end it; what is measured there is the time for each match. On the local
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from bench.bench_local import discard
 from bench.data import Recipe, parquet
 from bench.row import Row
-from bench.sides import agree, in_turn, slower
+from bench.sides import Measured, agree, in_turn, slower
 
 import neelc
 
@@ -69,11 +70,22 @@ def rows(scale: float) -> list[Row]:
             "words": partial(found, session, stream, words),
             "strategy": partial(found, session, stream, strategy),
         }
-        measured.append(slower(f"{name}, against the strategy", in_turn(sides), GOAL))
+        taken = in_turn(sides)
         counts = {side: ask() for side, ask in sides.items()}
         if name in SAME:
+            measured.append(slower(f"{name}, against the strategy", taken, GOAL))
             measured.append(agree(f"{name}: matches", counts))
         else:
             shown = ", ".join(f"{side} {count:,}" for side, count in counts.items())
+            measured.append(slower(f"{name}, against the strategy, which finds others", taken))
+            measured.append(slower(f"{name}, for each 100,000 matches", for_each(taken, counts), GOAL))
             measured.append(Row(f"{name}: matches", shown))
     return measured
+
+
+def for_each(taken: Mapping[str, Measured], counts: Mapping[str, int]) -> dict[str, Measured]:
+    """The seconds for 100,000 matches."""
+    return {
+        side: replace(one, runs=tuple(run * 100_000 / max(1, counts[side]) for run in one.runs))
+        for side, one in taken.items()
+    }

@@ -7,6 +7,7 @@ for number in range(1000):
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from generate.bodies import COMPARED
@@ -16,6 +17,16 @@ from neelc.errors import NeelError
 from neelc.program import bind
 from neelc.source import Source
 from neelc.syntax import script
+
+COMPOSITES = (
+    ("SEQ(B p, C? q)", ".p"),
+    ("SEQ(B? p, C q)", ".p"),
+    ("SEQ(B? p, C q)", ".q"),
+    ("SEQ(B p, B q)", ".p"),
+    ("OR(B p, C q)", ".p"),
+    ("SEQ(B+ p[])", ".p[1]"),
+)
+"""Parts whose iterations a condition compares by one of their events."""
 
 
 def chain_sample(number: int) -> Sample | None:
@@ -35,7 +46,9 @@ def chain_sample(number: int) -> Sample | None:
 def _query(chance: Random) -> str:
     kind, times = chance.choice("BBC"), chance.choice(("+", "+", "+", "*", "{2,3}", "{3}"))
     each = chance.choice(("EACH NEXT", "EACH NEXT", "EACH NEXT", "EACH NEXT EACH WITHIN 3", "EACH STRICT"))
-    closure = f"{kind}{times} b[] {each}"
+    part, event = (kind, "") if chance.random() < 0.6 else chance.choice(COMPOSITES)
+    each = each.partition(" EACH WITHIN")[0] if event else each  # which is defined for single events only
+    closure = f"{part}{times} b[] {each}"
     forms = (
         f"SEQ({closure})",
         f"SEQ(A a, {closure})",
@@ -70,5 +83,6 @@ def _query(chance: Random) -> str:
         "b[1].x < 3",
     )
     where += [one for one in others if chance.random() < 0.15]
-    text += f" WHERE {' AND '.join(where)}"
+    of_event = re.sub(r"(b\[[^]]+\])\.x", rf"\1{event}.x", " AND ".join(where))
+    text += f" WHERE {of_event}"
     return text + f" WITHIN {chance.choice((5, 8, 12))}" + (" EVENTS" if chance.random() < 0.1 else "")

@@ -200,16 +200,16 @@ def _any_event(match: Match) -> EventType:
 
 @dataclass(frozen=True)
 class Beginning:
-    """An event that a part can begin with: of a `type`, bound to a variable. With a `list`, an element of it,
-    or of its iterations. `same` are the `[id]`s that it has of its own."""
+    """An event that a part can begin with: of a `type`, bound to a variable. With `lists`, from the outermost
+    on, it is in the last one, or in its iterations. `same` are the `[id]`s that it has of its own."""
 
     type: str
     variable: str
-    list: str | None = None
+    lists: tuple[str, ...] = ()
     same: tuple[SameAttributes, ...] = ()
 
 
-def beginnings(part: p.Pattern, list: str | None = None) -> Iterator[Beginning]:
+def beginnings(part: p.Pattern, lists: tuple[str, ...] = ()) -> Iterator[Beginning]:
     """The events that a part can begin with.
 
     >>> from neelc.syntax import pattern
@@ -219,17 +219,17 @@ def beginnings(part: p.Pattern, list: str | None = None) -> Iterator[Beginning]:
     match part:
         case p.Event(type, variable):
             same = tuple(one for one in conjuncts(part.where) if isinstance(one, SameAttributes))
-            yield Beginning(type, variable or list or "", list, same)
+            yield Beginning(type, variable or (lists[-1] if lists else ""), lists, same)
         case p.Repeat(inner, variable=variable):
-            yield from beginnings(inner, variable)
+            yield from beginnings(inner, (*lists, variable or ""))
         case p.Not() | ClosureGap():
             return
         case p.Seq(parts):
             for one in _first_parts(parts):
-                yield from beginnings(one, list)
+                yield from beginnings(one, lists)
         case _:
             for one in inner_parts(part):
-                yield from beginnings(one, list)
+                yield from beginnings(one, lists)
 
 
 def _first_parts(parts: Sequence[p.Pattern]) -> Iterator[p.Pattern]:
@@ -267,7 +267,7 @@ def _is_dropped(part: p.Pattern) -> bool:
             return False
         case p.Exists(variables, inner):
             names = {bare(name).casefold() for name in variables}
-            found = (one.list or one.variable for one in beginnings(inner))
+            found = ((*one.lists, one.variable)[0] for one in beginnings(inner))
             return any(bare(one).casefold() in names for one in found) or _is_dropped(inner)
         case p.Seq(parts):
             return any(map(_is_dropped, _first_parts(parts)))
@@ -321,7 +321,7 @@ class _Negations:
         self.default = default
         self.is_strict = False
         self.taken = {bare(name).casefold() for name in p.declared(match.pattern)}
-        self.conditions = tuple(_conditions(match.pattern))
+        self.conditions: tuple[Expr, ...] = tuple(_conditions(match.pattern))
 
     def changed(self, part: p.Pattern, before: Sequence[str], is_preceded: bool) -> p.Pattern:
         """`part` without words; `before` are the variables of what comes before it, `is_preceded` if one of
@@ -371,10 +371,18 @@ class _Negations:
         self, part: p.Not, inner: p.Pattern, word: p.FollowWord | None, before: Sequence[str]
     ) -> p.Pattern:
         """`STRICT !X x`: the event right after is no such x."""
-        kept, self.default = self.default, None
-        changed = self.changed(replace(inner, follow=inner.follow or word), before, True)
-        self.default = kept
-        return replace(part, part=changed)
+        return replace(
+            part, part=self._absent_part(replace(inner, follow=inner.follow or word), before, True)
+        )
+
+    def _absent_part(self, part: p.Pattern, before: Sequence[str], is_preceded: bool) -> p.Pattern:
+        """A part that must be absent: what its words mean rests on its own conditions, too, and the strategy
+        is no word of it."""
+        default, conditions = self.default, self.conditions
+        self.default, self.conditions = None, (*conditions, *_conditions(part))
+        changed = self.changed(part, before, is_preceded)
+        self.default, self.conditions = default, conditions
+        return changed
 
     def _closure(self, part: p.Repeat, word: p.FollowWord | None, before: Sequence[str]) -> p.Pattern:
         each = part.each or (self.default if part.most != 1 else None)
@@ -387,10 +395,7 @@ class _Negations:
         return replace(part, part=body, gaps=tuple(gaps), each=None)
 
     def _gap_of(self, gap: ClosureGap, before: Sequence[str]) -> ClosureGap:
-        kept, self.default = self.default, None
-        found = replace(gap, part=self.changed(gap.part, before, False))
-        self.default = kept
-        return found
+        return replace(gap, part=self._absent_part(gap.part, before, False))
 
     def _following(self, part: p.Pattern, word: p.FollowWord, before: Sequence[str]) -> p.Pattern:
         absent = self._absent(part, word, before, GapReach.FIRST)
@@ -416,8 +421,8 @@ class _Negations:
         only it and what comes before it."""
         name = self._fresh(beginning.variable)
         known = {name, *before}
-        if reach == GapReach.EACH and beginning.list is not None:
-            known.add(beginning.list)
+        if reach == GapReach.EACH:
+            known |= {*beginning.lists[:1]}
         found = (_of_rival(one, beginning, name, reach) for one in self.conditions)
         own = [one for one in found if one is not None and names_in(one) <= known and name in names_in(one)]
         return p.Event(beginning.type, name, where=conjoin(dict.fromkeys((*own, *beginning.same))))
@@ -432,8 +437,8 @@ class _Negations:
 
 
 def _conditions(part: p.Pattern) -> Iterator[Expr]:
-    """All conditions on what a match binds: not those of negative parts, nor `[id]`, which negations have
-    where they stand."""
+    """All conditions on what a part binds: not those of negative parts in it, nor `[id]`, which negations
+    have where they stand."""
     if isinstance(part, p.Not | ClosureGap):
         return
     yield from (one for one in conjuncts(part.where) if not isinstance(one, SameAttributes))
@@ -455,28 +460,45 @@ def _of_rival(condition: Expr, beginning: Beginning, name: str, reach: GapReach)
 
     changed = change(condition)
     assert isinstance(changed, Expr)
-    if beginning.list is None:
+    if not beginning.lists:
         return changed
-    if reach == GapReach.FIRST:  # with `b[i-1]`, it holds for the first element by definition
-        return None if beginning.list in names_in(changed) else changed
-    later = (node for node in walk(changed) if _is_later(node, beginning.list))
+    # With `b[i-1]`, it holds for the first element by definition.
+    whole = beginning.lists if reach == GapReach.FIRST else beginning.lists[1:]
+    if names_in(changed).intersection(whole):
+        return None
+    later = (node for node in walk(changed) if _is_later(node, beginning.lists[0]))
     return None if next(later, None) is not None else changed
 
 
 def _is_it(reference: e.EventRef, beginning: Beginning, reach: GapReach) -> bool:
     """Whether a reference means the event: `b`; of a list `b[i]`, and of its first element `b[1]`; of a
     closure `k[i].b`, and in its own conditions `b`."""
-    if reference == e.Variable(beginning.variable):
-        return beginning.list != beginning.variable
-    if beginning.list is None:
+    path = _path(reference)
+    anchors = [{"CURRENT", "FIRST"} for _ in beginning.lists]
+    if anchors and reach == GapReach.EACH:
+        anchors[0] = {"CURRENT"}
+    wanted: list[tuple[str, set[str]]] = [*zip(beginning.lists, anchors, strict=True)]
+    if beginning.variable not in beginning.lists[-1:]:
+        wanted.append((beginning.variable, {""}))
+    if path is None or len(path) > len(wanted):
         return False
-    anchors = ("CURRENT", "FIRST") if reach == GapReach.FIRST else ("CURRENT",)
+    named = zip(path, wanted[-len(path) :], strict=True)
+    return all(name == other and anchor in allowed for (name, anchor), (other, allowed) in named)
+
+
+def _path(reference: Node) -> tuple[tuple[str, str], ...] | None:
+    """The lists that a reference goes through, with the anchor of the element that it takes, and the variable
+    at the end: `k[i].b[1]` is k at CURRENT and b at FIRST. None if it takes another element."""
     match reference:
-        case e.InnerVariable(e.ListElement(e.Variable(of), e.Index(anchor, 0)), inner):
-            return of == beginning.list and inner == beginning.variable and anchor in anchors
-        case e.ListElement(e.Variable(of), e.Index(anchor, 0)):
-            return of == beginning.list == beginning.variable and anchor in anchors
-    return False
+        case e.Variable(name):
+            return ((name, ""),)
+        case e.InnerVariable(base, name):
+            path = _path(base)
+            return None if path is None else (*path, (name, ""))
+        case e.ListElement(base, e.Index(anchor, 0)):
+            path = _path(base)
+            return None if path is None else (*path[:-1], (path[-1][0], anchor))
+    return None
 
 
 def _is_later(node: Node, list: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from neelc.ir.expressions import Binary, Disjunction, EveryElement, Expr, IsNull, WholeEvent
+from neelc.ir.expressions import Binary, Conjunction, Disjunction, EveryElement, Expr, IsNull, WholeEvent
 from neelc.ir.names import bare
 from neelc.ir.node import walk
 from neelc.ir.patterns import GapReach
@@ -17,6 +17,7 @@ from neelc.pattern.plan.blocks import (
     BlockCondition,
     BlockVariables,
     PlacedVariable,
+    UnsupportedQuery,
     implies,
     in_bound,
     lag,
@@ -230,15 +231,21 @@ def late_check(
 def _by_definition(check: Block, closure: PlacedVariable) -> Block:
     """The check with its conditions on elements further back than the one before: they hold where there is
     none. For the one before, such iterations are left out."""
-    of = closure.variable
+    of, loop = closure.variable, closure.loop
+    assert loop is not None, "a closure"
 
     def changed(condition: BlockCondition) -> BlockCondition:
         back = lag(condition.expression, of)
         if back < 2:
             return condition
-        found = (name for name in closure.far_back if name.lag == back)
-        absent = (IsNull(WholeEvent(reference_to(name), Struct(()))) for name in found)
-        return replace(condition, expression=Disjunction((*absent, condition.expression)))
+        # An iteration of a composite is not there if it has none of its events.
+        names = (replace(name, lag=back) for name in loop.names if name.list == of)
+        absent = tuple(IsNull(WholeEvent(reference_to(name), Struct(()))) for name in names)
+        if not absent:
+            what = f"EACH NEXT of iterations that begin with a list, with a condition on `{of}[i-{back}]`,"
+            raise UnsupportedQuery(what, condition.expression.span)
+        none = absent[0] if len(absent) == 1 else Conjunction(absent)
+        return replace(condition, expression=Disjunction((none, condition.expression)))
 
     if check.reach is None:
         return check

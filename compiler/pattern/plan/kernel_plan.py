@@ -44,6 +44,7 @@ from neelc.runtime.program import (
     MatchLevel,
     MatchSelection,
     PatternProgram,
+    Present,
     Rename,
     RepeatStep,
     SkipTarget,
@@ -419,7 +420,8 @@ def until_negation(
     events can. There is a hit before b if and only if these end before b starts. A single event may also have
     conditions on what is bound before b: the one that ends earliest among those that meet them is enough.
 
-    In the iterations of a list, what lies between an element and the one before it is such a check."""
+    In the iterations of a list, what lies between an element and the one before it is such a check. A step
+    that only looks ahead for such events is left out."""
     changed = _with_bounded_lists(steps, around)
     for check in [step for step in changed if isinstance(step, Absent)]:
         place = _place(check, changed, around)
@@ -428,7 +430,20 @@ def until_negation(
             assert isinstance(take, Take)
             changed[place] = replace(take, until=(*take.until, _chain(check, take)))
             changed.remove(check)
-    return tuple(changed)
+    return tuple(step for step in changed if not _looks_for_next(step, changed))
+
+
+def _looks_for_next(step: KernelStep, steps: Sequence[KernelStep]) -> bool:
+    """Whether a step looks ahead for events of which each row takes no more than the first: to take them at
+    once is as little work."""
+    if not (isinstance(step, Present) and not step.part):
+        return False
+    firsts = {
+        one.variable
+        for one in steps
+        if isinstance(one, Take) and any(chain[0].includes for chain in one.until)
+    }
+    return all(isinstance(one, Take) and one.variable in firsts for one in step.steps)
 
 
 def _with_bounded_lists(steps: Sequence[KernelStep], around: frozenset[EventName]) -> list[KernelStep]:

@@ -111,6 +111,11 @@ class PartPlacement:
         """What parts bind, by the names that steps have for it."""
         return tuple(self.name(variable) for part in parts for variable in targets(part))
 
+    def may_bind_nothing(self, part: p.Pattern) -> bool:
+        """Whether a part can be there without an event that is not dropped afterwards."""
+        dropped = tuple(one for one in targets(part) if self.name(one) in self.dropped)
+        return may_be_empty(p.Exists(dropped, part))
+
     @property
     def checks(self) -> Block:
         """The block that negations go to."""
@@ -673,10 +678,14 @@ def _note_repeats(walk: PatternWalk, parts: Sequence[p.Pattern], block: Block, a
     those that differ in what is dropped afterwards."""
     bound = [frozenset(at.targets(part)) - at.dropped for part in parts]
     overlapping = any(one & other for n, one in enumerate(bound) for other in bound[:n])
-    empty = sum(map(may_be_empty, parts)) + sum(not names for names in bound)
-    # The iterations of a closure are part of the match.
-    if (block.must_exist is None or at.in_loop) and (overlapping or empty > 1):
+    empty = sum(at.may_bind_nothing(part) for part in parts)
+    if _is_of_match(block, at) and (overlapping or empty > 1):
         walk.repeats = True
+
+
+def _is_of_match(block: Block, at: PartPlacement) -> bool:
+    """Whether a block binds events of the match. The iterations of a closure are part of it."""
+    return block.must_exist is None or at.in_loop
 
 
 def _if_present(walk: PatternWalk, part: p.Optional, at: PartPlacement) -> PartPlacement:
@@ -688,6 +697,8 @@ def _if_present(walk: PatternWalk, part: p.Optional, at: PartPlacement) -> PartP
     when = (*at.when, (mark, 1))
     if may_be_empty(part.part):
         block.bound.append(SomeBound(names, when))
+    if _is_of_match(block, at) and not at.dropped.isdisjoint(names) and at.may_bind_nothing(part.part):
+        walk.repeats = True
     return replace(at, when=when)
 
 

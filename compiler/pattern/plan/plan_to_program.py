@@ -28,6 +28,7 @@ from neelc.runtime.program import (
     ListName,
     Move,
     MoveCondition,
+    OneByOne,
     Present,
     Rename,
     RepeatStep,
@@ -163,7 +164,12 @@ def _repeat_of_match(step: RepeatStep[Expr], values: KernelValues, residual: lis
     first = _of_match(step.first, values, early)
     residual += later
     iteration = dict.fromkeys(iteration_of(name, step.variable) for name in step.names)
-    for condition in (one for one in early if one not in later):
+    only_first = [one for one in early if one not in later]
+    for condition in (*only_first, *(one for one in later if step.variable not in ranges(one))):
+        if step.least == 0:  # of a complete match, it would have to hold for an empty list, too
+            what = f"the condition `{condition}` of a list that may be empty"
+            raise UnsupportedQuery(what, condition.span)
+    for condition in only_first:
         for name in iteration:
             assert isinstance(name, IterationName), "what an iteration binds"
             condition = renamed(condition, name, name.at(1))
@@ -376,3 +382,5 @@ def _totals(value: Value) -> Iterator[str]:
         case Apply(operands=operands):
             for operand in operands:
                 yield from _totals(operand)
+        case OneByOne(single):
+            yield from _totals(single)
