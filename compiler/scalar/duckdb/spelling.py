@@ -153,7 +153,7 @@ def _trim(parser: Any) -> Any:
 TRIMMED = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}
 
 
-class UnsignedRightShift(exp.BitwiseRightShift):  # type: ignore[misc]
+class UnsignedRightShift(exp.BitwiseRightShift):
     """`x >>> 1`, which sqlglot does not know."""
 
 
@@ -161,7 +161,7 @@ class SparkCalls(Databricks):
     """Spark's SQL. Unlike sqlglot's own, it leaves calls of functions as they are written."""
 
     # NOT x IS NULL is told from x IS NOT NULL.
-    NORMALIZE_NOT_NULL: ClassVar[bool] = False
+    NORMALIZE_NOT_NULL = False
 
     class Tokenizer(Databricks.Tokenizer):
         # 'it''s' is one text.
