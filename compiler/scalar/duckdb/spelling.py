@@ -519,7 +519,8 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
     if isinstance(operand, exp.Anonymous) and operand.name.lower() == "try_to_binary" and target == STRING:
         return cast_to(spell(operand.expressions[0], scope), STRING, scope)
     if target in (DOUBLE, FLOAT) and isinstance(operand, exp.Literal) and not operand.is_string:
-        value = _real(str(operand.this), target)  # 1.5D is no DECIMAL on the way
+        # 1.5D is no DECIMAL on the way; 1E39F is an error, and CAST(1E39 AS FLOAT) is infinite.
+        value = _real(str(operand.this), DOUBLE if WRITTEN in node.meta else target)
     else:
         value = spell(operand, scope)
     if target == VARIANT and (scope.strict or value.type != VOID):
