@@ -20,6 +20,7 @@ from algebra_fuzz import same_rows
 from algebra_fuzz import table_of as in_order
 from answers import MAX_CANDIDATES
 from answers import answer as answer_of
+from complete_fuzz import drawn as complete_sample
 from fuzz_runner import Check, findings_of, fuzz_parser, outcome, seen_table
 from generate import counted, imprecise, imprecise_worlds, sequential, stream_networks, temporal
 from generate.inner_closures import inner_closure_sample
@@ -244,6 +245,12 @@ def check_kept(number: int, seen: Counter[str]) -> list[str]:
     return [] if found is None else check_sample(number, found, seen, (None,))
 
 
+def check_complete(number: int, seen: Counter[str]) -> list[str]:
+    """WHEN COMPLETE."""
+    found = complete_sample(number)
+    return [] if found is None else check_sample(number, found, seen, (None,))
+
+
 def check_imprecise(number: int, seen: Counter[str]) -> list[str]:
     """Imprecise times: the matches, and their confidences."""
     chance = Random(number)
@@ -364,6 +371,7 @@ FAMILIES: dict[str, Check] = {
     "counted": check_counted,
     "partial": check_partial,
     "kept": check_kept,
+    "complete": check_complete,
     "imprecise": check_imprecise,
     "sequential": check_sequential,
     "temporal": check_temporal,

@@ -48,6 +48,14 @@ def test_random_expressions_have_the_values_of_the_reference(seed: int) -> None:
     assert differences(events(zone, is_told), wanted) == []
 
 
+def test_rounding_and_angles_know_no_negative_zero() -> None:
+    """Equal values are not told apart above, and -0.0 is equal to 0.0."""
+    rows = DuckRows({"d": t.DOUBLE, "f": t.FLOAT}, [{"d": -0.4, "f": -0.04}, {"d": -0.0, "f": -0.0}])
+    texts = ["round(d)", "round(d, 0)", "bround(d)", "round(f, 1)", "round(f)", "atan2(d * 0D, 1D)"]
+    pieces = [rows.spelled(text) for text in texts]
+    assert [str(value) for column in rows.values(pieces) for value in column] == ["0.0"] * 2 * len(texts)
+
+
 # Aggregates: over the elements of a list, and over rows.
 
 LAYOUT = MatchLayout("SECOND", str.lower, lambda reference, _: field_of(reference), lambda _, name: name)

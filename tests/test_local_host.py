@@ -59,7 +59,9 @@ def test_what_is_not_executed_is_refused_by_its_name(items: str, rest: str, what
 
 
 NODES = {
-    one.__name__: one for one in vars(exp).values() if isinstance(one, type) and hasattr(one, "arg_types")
+    one.__name__: one
+    for one in (*vars(exp).values(), *SPELLINGS)
+    if isinstance(one, type) and hasattr(one, "arg_types")
 }
 
 

@@ -743,6 +743,7 @@ def test_lists_of_rows() -> None:
         ([1], "a row is a dict, not a int"),
         ("x.csv", "not a str"),
         ([{"a": 1}, {"a": "x"}], "values of a column have several types"),
+        ([{"a": 2**70}], "values of a column have several types, or one that Spark does not have"),
     ],
 )
 def test_data_that_have_no_table(value: Any, message: str) -> None:

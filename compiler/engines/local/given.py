@@ -63,7 +63,7 @@ def as_local_table(value: Any) -> LocalTable:
     """
     try:
         return _converted(value)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError) as error:  # a number may be larger than any integer of Spark
         what = "values of a column have several types, or one that Spark does not have"
         raise UnreadableData(f"{what}: {', '.join(map(str, error.args))}") from None
 

@@ -181,7 +181,9 @@ def _end(name: str) -> SpellAggregate:
 
 
 def _bits(name: str) -> SpellAggregate:
-    return lambda pieces, distinct, scope: aggregate_of(f"{name}({pieces[0].text}){HERE}", pieces[0].type)
+    return lambda pieces, distinct, scope: aggregate_of(
+        f"{name}({distinct}{pieces[0].text}){HERE}", pieces[0].type
+    )
 
 
 def _statistic(name: str) -> SpellAggregate:
@@ -205,7 +207,7 @@ def _of_pairs(name: str) -> SpellAggregate:
         known = f"{one} IS NOT NULL AND {other} IS NOT NULL"
         pair = DuckText(f"CASE WHEN {known} THEN struct_pack(value := {one}, by := {other}) END", PAIR)
         type = BIGINT if name == "regr_count" else DOUBLE
-        return evaluated(name, [listed(pair)], type, scope).opened()
+        return evaluated(name, [listed(pair, distinct)], type, scope).opened()
 
     return of_pairs
 
@@ -330,3 +332,32 @@ OF_WINDOWS: dict[str, SpellAggregate] = {
     "row_number": _numbered("row_number"),
 }
 """Those that stand before OVER only, or mean something else there."""
+
+COUNTS: dict[str, tuple[int, int]] = {
+    **dict.fromkeys((*PAIRED, "max_by", "min_by"), (2, 2)),
+    **dict.fromkeys(("any_value", "first", "first_value", "last", "last_value"), (1, 2)),
+    **dict.fromkeys(("cume_dist", "dense_rank", "percent_rank", "rank", "row_number"), (0, 0)),
+    **dict.fromkeys(("lag", "lead"), (1, 3)),
+    "approx_count_distinct": (1, 2),
+    "grouping_id": (0, 100),
+    "nth_value": (2, 3),
+    "percentile": (2, 3),
+}
+"""Aggregates and functions of windows -> how many arguments they take; others take one."""
+
+
+def check_count(name: str, count: int, node: object) -> None:
+    """Raises an error if an aggregate has another number of arguments than it takes.
+
+    >>> check_count("max_by", 1, None)
+    Traceback (most recent call last):
+    ...
+    neelc.scalar.duckdb.pieces.WrongQuery: max_by takes 2 arguments, not 1
+    """
+    least, most = COUNTS.get(name, (1, 1))
+    if not least <= count <= most:
+        number = f"{least}" if least == most else f"{least} to {most}"
+        word = "argument" if number == "1" else "arguments"
+        if name in OF_WINDOWS and name not in AGGREGATES:  # Spark ignores some, and adds others
+            raise UnspelledOperation(f"{name} of {count} arguments", node)
+        raise WrongQuery("NEEL2105", f"{name} takes {number} {word}, not {count}", node=node)

@@ -193,7 +193,7 @@ def _rounded(pieces: Pieces, type: DataType, scope: NameScope) -> str | None:
         return value.text
     if isinstance(value.type, Decimal):
         return f"{'CAST' if scope.strict else 'TRY_CAST'}({value.text} AS {duck_type(type)})"
-    return f"round({value.text})" if places == 0 and value.type == DOUBLE else None
+    return f"(round({value.text}) + 0e0)" if places == 0 and value.type == DOUBLE else None  # no -0.0
 
 
 def _where(test: str, name: str, otherwise: str) -> SpellText:
@@ -379,7 +379,7 @@ NATIVE: dict[str, SpellText] = {
     "array_contains": _contains,
     "asin": _where("abs(x) <= 1", "asin", NAN),
     "atan": _plain("atan"),
-    "atan2": _plain("atan2"),
+    "atan2": lambda pieces, type, scope: f"atan2({', '.join(f'{one.text} + 0e0' for one in pieces)})",
     "bit_count": _bit_count,
     "cardinality": _size,
     "ceil": _towards("ceil"),

@@ -8,6 +8,7 @@ itself says.
 from __future__ import annotations
 
 import decimal
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,8 @@ from neelc.scalar.duckdb.spelling import (
     WRITTEN,
     Node,
     SparkCalls,
+    UnsignedRightShift,
+    adjacent_text,
     data_type,
     in_row,
     spell,
@@ -108,6 +111,7 @@ INFIX: dict[type, str] = {
     exp.BitwiseXor: "^",
     exp.BitwiseLeftShift: "<<",
     exp.BitwiseRightShift: ">>",
+    UnsignedRightShift: ">>>",
     exp.EQ: "=",
     exp.LT: "<",
     exp.LTE: "<=",
@@ -150,7 +154,7 @@ class _Namer:
         node = node.unnest()
         known = INFIX.get(type(node))
         if known is not None:
-            return self._infix(known, node)
+            return (self._joined if known in ("AND", "OR") else self._infix)(known, node)
         match node:
             case exp.Column():
                 return self._column(node)
@@ -158,12 +162,17 @@ class _Namer:
                 return "namedlambdavariable()"
             case exp.Literal():
                 return _literal(str(node.this)) if not node.is_string else str(node.this)
+            case exp.RawString():
+                return str(node.this)
+            case exp.Concat():
+                return adjacent_text(node)
             case exp.Null():
                 return "NULL"
             case exp.Boolean():
                 return "true" if node.this else "false"
             case exp.HexString():
-                return f"X'{str(node.this).upper()}'"
+                digits = str(node.this).upper()
+                return f"X'{'0' * (len(digits) % 2)}{digits}'"
             case exp.Interval():
                 return self._interval(node)
             case exp.Cast():
@@ -172,8 +181,6 @@ class _Namer:
                 return self._negative(node)
             case exp.BitwiseNot():
                 return f"~{self.name(node.this)}"
-            case exp.Not(this=exp.Is(expression=exp.Null()) as inner):
-                return f"({self.name(inner.this)} IS NOT NULL)"
             case exp.Not():
                 return f"(NOT {self.name(node.this)})"
             case exp.NEQ():
@@ -326,6 +333,20 @@ class _Namer:
 
     # Operators.
 
+    def _joined(self, word: str, node: Node) -> str:
+        """AND and OR. Of a chain, Spark makes a tree whose halves are equally long."""
+        operands, first = [], node
+        while type(first) is type(node):
+            operands.append(first.expression)
+            first = first.this
+        return self._halved(word, self.names([first, *reversed(operands)]))
+
+    def _halved(self, word: str, names: list[str]) -> str:
+        if len(names) == 1:
+            return names[0]
+        half = (len(names) + 1) // 2
+        return f"({self._halved(word, names[:half])} {word} {self._halved(word, names[half:])})"
+
     def _infix(self, sign: str, node: Node) -> str:
         left, right = self.name(node.this), self.name(node.expression)
         if sign == "*" and self.type(node.expression) in INTERVALS:
@@ -426,7 +447,9 @@ class _Namer:
             return self._if(arguments)
         if name == "count" and (not arguments or isinstance(arguments[0], exp.Star)):
             return "count(1)"
-        if name in ("first", "last", "first_value", "last_value", "any_value"):
+        if name == "from_json" and str(arguments[-1].this).upper().startswith("MAP<"):
+            return "entries"
+        if name in ("first", "last", "first_value", "last_value", "any_value", "from_json"):
             arguments = arguments[:1]
         if name in ("dateadd", "date_add", "datediff", "date_diff") and len(arguments) == 3:
             name = "timestampadd" if name.endswith("add") else "timestampdiff"
@@ -568,7 +591,8 @@ def _literal(text: str, real: bool = False) -> str:
     if not real and "e" not in text.lower():
         plain = format(decimal.Decimal(text), "f")
         return plain
-    return java_real(float(text))
+    value = float(text)
+    return text if math.isinf(value) else java_real(value)  # too large: refused where it is spelled
 
 
 def java_real(value: float) -> str:

@@ -19,9 +19,10 @@ READ: dict[str, str] = {
         "Add And BitwiseAnd BitwiseOr BitwiseXor EQ GT GTE IntDiv LT LTE Mod Mul".split(), _BINARY
     ),
     **dict.fromkeys("NEQ NullSafeEQ NullSafeNEQ Or Sub Escape Dot Extract Filter".split(), _BINARY),
-    **dict.fromkeys("BitwiseLeftShift BitwiseRightShift RegexpLike".split(), _BINARY),
+    **dict.fromkeys("BitwiseLeftShift BitwiseRightShift RegexpLike UnsignedRightShift".split(), _BINARY),
     **dict.fromkeys(
-        "All Any BitwiseNot Boolean Exists From Having HexString IgnoreNulls Neg Not".split(), "this"
+        "All Any BitwiseNot Boolean Exists From Having HexString IgnoreNulls Neg Not RawString".split(),
+        "this",
     ),
     **dict.fromkeys("Paren Parameter Placeholder RespectNulls Var Where Qualify".split(), "this"),
     **dict.fromkeys("Cube Distribute GroupingSets Rollup Tuple".split(), "expressions"),
@@ -35,6 +36,7 @@ READ: dict[str, str] = {
     "Case": "this ifs default",
     "Cast": "this to",
     "Cluster": "expressions",
+    "Concat": "expressions",
     "Column": "this table db catalog",
     "ColumnDef": "this kind",
     "DPipe": "this expression",
@@ -81,6 +83,7 @@ READ: dict[str, str] = {
 MEANINGLESS: dict[str, str] = {
     "Bracket": "safe",
     "Cast": "safe",
+    "Concat": "coalesce safe",
     "DPipe": "safe",
     "DataType": "nested kind",
     "Div": "typed safe",

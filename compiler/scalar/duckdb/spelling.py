@@ -7,10 +7,12 @@ makes of it. All calls of functions come by the names that Spark has for them.
 from __future__ import annotations
 
 import decimal
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, ClassVar
 
 import sqlglot
@@ -45,7 +47,8 @@ from neelc.ir.types import (
     Struct,
     StructField,
 )
-from neelc.scalar.duckdb.aggregates import AGGREGATES, OF_WINDOWS
+from neelc.runtime.values.types import single
+from neelc.scalar.duckdb.aggregates import AGGREGATES, OF_WINDOWS, check_count
 from neelc.scalar.duckdb.casts import cast_to, number, real, truth
 from neelc.scalar.duckdb.casts import text as text_constant
 from neelc.scalar.duckdb.evaluated import evaluated
@@ -114,10 +117,55 @@ def _marking(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 WRITTEN = "written"
 
 
+def _call_of(name: str, arguments: Sequence[Node]) -> Node:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _with_words(name: str, *words: str) -> Callable[[Any], Any]:
+    """What reads a call with words between its arguments, such as substring(x FROM 2 FOR 3), or commas."""
+
+    def read(parser: Any) -> Any:
+        following, arguments = iter(words), [parser._parse_lambda(alias=False)]
+        has_words = parser._curr.token_type != TokenType.COMMA
+        while parser._match(TokenType.COMMA) or any(map(parser._match_text_seq, islice(following, 1))):
+            arguments.append(parser._parse_lambda(alias=False))
+        called = "substring" if has_words and name == "substr" and len(arguments) > 1 else name
+        return _call_of(called, [one for one in arguments if one is not None])
+
+    return read
+
+
+def _trim(parser: Any) -> Any:
+    """trim(BOTH 'x' FROM text), trim(LEADING FROM text), or a call."""
+    start, side = parser._index, parser._curr.text.lower()
+    is_word = parser._curr.token_type != TokenType.STRING and parser._next.text not in (")", ",", ".", "[")
+    if side in TRIMMED and is_word:
+        parser._advance()
+    else:
+        side = "both"
+    characters = [] if parser._curr.text.upper() == "FROM" else [parser._parse_lambda(alias=False)]
+    if parser._match(TokenType.FROM):
+        return _call_of(TRIMMED[side], [*characters, parser._parse_lambda(alias=False)])
+    parser._retreat(start)
+    return _call_of("trim", parser._parse_csv(lambda: parser._parse_lambda(alias=False)))
+
+
+TRIMMED = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}
+
+
+class UnsignedRightShift(exp.BitwiseRightShift):
+    """`x >>> 1`, which sqlglot does not know."""
+
+
 class SparkCalls(Databricks):
     """Spark's SQL. Unlike sqlglot's own, it leaves calls of functions as they are written."""
 
+    # NOT x IS NULL is told from x IS NOT NULL.
+    NORMALIZE_NOT_NULL = False
+
     class Tokenizer(Databricks.Tokenizer):
+        # 'it''s' is one text.
+        STRING_ESCAPES: ClassVar[Any] = ["\\", "'", '"']
         # `~~` is twice `~` here, no other word for LIKE.
         KEYWORDS: ClassVar[Any] = {
             **{word: token for word, token in Databricks.Tokenizer.KEYWORDS.items() if "~" not in word},
@@ -135,6 +183,11 @@ class SparkCalls(Databricks):
             name: _marking(parse)
             for name, parse in Databricks.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT", "POSITION")
+        } | {
+            "OVERLAY": _with_words("overlay", "PLACING", "FROM", "FOR"),
+            "SUBSTR": _with_words("substr", "FROM", "FOR"),
+            "SUBSTRING": _with_words("substring", "FROM", "FOR"),
+            "TRIM": _trim,
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
             name: parse
@@ -152,6 +205,33 @@ class SparkCalls(Databricks):
 
         # array(1, 2)[0] is an element: sqlglot would take [0] for all there is in an array.
         ARRAY_CONSTRUCTORS: ClassVar[Any] = {}
+
+        # `||` stands with + and -, and shifts before &, & before ^, ^ before |: for sqlglot, all are equal.
+        TERM: ClassVar[Any] = {**Databricks.Parser.TERM, TokenType.DPIPE: exp.DPipe}
+
+        def _parse_bitwise(self) -> Any:
+            levels = ((TokenType.AMP, exp.BitwiseAnd), (TokenType.CARET, exp.BitwiseXor))
+            parse = self._parse_shift
+            for token, kind in (*levels, (TokenType.PIPE, exp.BitwiseOr)):
+                parse = partial(self._parse_level, token, kind, parse)
+            return parse()
+
+        def _parse_level(self, token: Any, kind: Any, parse: Callable[[], Any]) -> Any:
+            found = parse()
+            while self._match(token):
+                found = kind(this=found, expression=parse())
+            return found
+
+        def _parse_shift(self) -> Any:
+            found = self._parse_term()
+            while True:
+                if self._match_pair(TokenType.LT, TokenType.LT):
+                    kind: Any = exp.BitwiseLeftShift
+                elif self._match_pair(TokenType.GT, TokenType.GT):
+                    kind = UnsignedRightShift if self._match(TokenType.GT) else exp.BitwiseRightShift
+                else:
+                    return found
+                found = self.expression(kind(this=found, expression=self._parse_term()))
 
 
 _STATEMENT = re.compile(
@@ -304,7 +384,10 @@ def data_type(node: Node) -> DataType:
                 tuple(StructField(written(one.name), data_type(one.args["kind"])) for one in inside)
             )
         case "DECIMAL":
-            return Decimal(*(int(one.name or one.this.name) for one in inside))
+            digits = [int(one.name or one.this.name) for one in inside]
+            if max(digits, default=0) > 38:
+                raise WrongQuery("NEEL1005", f"DECIMAL with {max(digits)} digits: it has at most 38")
+            return Decimal(*digits)
         case "VARIANT":
             return VARIANT
     known = SIMPLE_TYPES.get(TYPES.get(name, name))
@@ -384,6 +467,18 @@ def fields(piece: DuckText, names: Sequence[str]) -> DuckText:
     return piece
 
 
+def _adjacent(node: Node, scope: NameScope) -> DuckText:
+    """'a' 'b', which is one text."""
+    return text_constant(adjacent_text(node))
+
+
+def adjacent_text(node: Node) -> str:
+    """The text of constants that stand one after the other."""
+    if not all(isinstance(one, exp.Literal | exp.RawString) for one in node.expressions):
+        raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
+    return "".join(str(one.this) for one in node.expressions)
+
+
 def _literal(node: Node, scope: NameScope) -> DuckText:
     if node.is_string:
         return text_constant(node.this)
@@ -395,12 +490,24 @@ def _number(text: str, exact: bool = False) -> DuckText:
     if text.isdigit() and not exact and int(text) < 2**63:
         return number(int(text), INT if int(text) < 2**31 else BIGINT)
     if "e" in text.lower() and not exact:
-        return real(float(text))
+        return _real(text)
     plain = format(decimal.Decimal(text), "f")
     whole, _, places = plain.lstrip("-").partition(".")
     digits = max(len(whole.lstrip("0")) + len(places), len(places), 1)
+    if digits > 38:
+        raise WrongQuery("NEEL1005", f"a number of {digits} digits: a DECIMAL has at most 38")
     type = Decimal(digits, len(places))
     return DuckText(f"CAST('{plain}' AS {duck_type(type)})", type, decimal.Decimal(plain))
+
+
+def _real(text: str, type: DataType = DOUBLE) -> DuckText:
+    value = float(text)
+    if single(value) in INFINITIES if type == FLOAT else value in INFINITIES:
+        raise WrongQuery("NEEL1005", f"{text} is out of range for {type}")
+    return real(value)
+
+
+INFINITIES = (math.inf, -math.inf)
 
 
 def _cast(node: Node, scope: NameScope) -> DuckText:
@@ -412,7 +519,8 @@ def _cast(node: Node, scope: NameScope) -> DuckText:
     if isinstance(operand, exp.Anonymous) and operand.name.lower() == "try_to_binary" and target == STRING:
         return cast_to(spell(operand.expressions[0], scope), STRING, scope)
     if target in (DOUBLE, FLOAT) and isinstance(operand, exp.Literal) and not operand.is_string:
-        value = real(float(operand.this))  # 1.5D is no DECIMAL on the way
+        # 1.5D is no DECIMAL on the way; 1E39F is an error, and CAST(1E39 AS FLOAT) is infinite.
+        value = _real(str(operand.this), DOUBLE if WRITTEN in node.meta else target)
     else:
         value = spell(operand, scope)
     if target == VARIANT and (scope.strict or value.type != VOID):
@@ -730,6 +838,7 @@ def _call(node: Node, scope: NameScope) -> DuckText:
     if name == "grouping_id" and not arguments:
         arguments = list(scope.grouped)
     if name in AGGREGATES:
+        check_count(name, len(arguments), node)
         return AGGREGATES[name](_all(arguments, scope), "DISTINCT " if distinct else "", scope)
     if distinct or name in OF_WINDOWS:
         raise UnspelledOperation(node.sql(dialect=SparkCalls)[:80])
@@ -746,9 +855,9 @@ _WITH_UNITS = {
 
 
 def _from_json(arguments: Sequence[Node], scope: NameScope) -> DuckText:
-    """A cell of a CSV file that is an array, a map or a struct. Where it is none there is NULL, and the plan
-    fails. In what users write, Spark's from_json gives parts of values that do not fit."""
-    if len(arguments) == 3 and not scope.strict:
+    """A cell of a CSV file that is an array, a map or a struct: where it is none there is NULL, and the plan
+    fails. Or what users write, which has parts of a value that does not fit."""
+    if len(arguments) == (2 if scope.strict else 3):
         return spelled_call("from_json", _all(arguments[:2], scope), scope)
     value, schema = _all(arguments, scope) if len(arguments) == 2 else (None, None)
     nested = schema is not None and re.match(r"(ARRAY|MAP|STRUCT)<", str(schema.value), re.IGNORECASE)
@@ -769,7 +878,7 @@ def _position(node: Node, scope: NameScope) -> DuckText:
 
 def _binary(node: Node, scope: NameScope) -> DuckText:
     """X'00ff'."""
-    digits = str(node.this)
+    digits = "0" * (len(str(node.this)) % 2) + str(node.this)
     text = "".join(f"\\x{digits[place : place + 2]}" for place in range(0, len(digits), 2))
     return DuckText(f"CAST('{text}' AS BLOB)", BINARY)
 
@@ -963,6 +1072,8 @@ def _packed(named: list[tuple[str, DuckText]]) -> DuckText:
 def _count(arguments: list[Node], scope: NameScope) -> DuckText:
     if scope.strict and not arguments:
         raise WrongQuery("NEEL2105", "count takes an argument: count(*) counts rows")
+    if arguments and isinstance(arguments[0], exp.Distinct) and not arguments[0].expressions:
+        raise WrongQuery("NEEL2105", "count(DISTINCT x) takes an argument")
     if not arguments or isinstance(arguments[0], exp.Star):
         return aggregate_of(f"count(*){HERE}", BIGINT)
     if isinstance(arguments[0], exp.Distinct):
@@ -1140,6 +1251,8 @@ def _window(node: Node, scope: NameScope) -> DuckText:
     if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
         inner, ignored = inner.this, [truth(isinstance(inner, exp.IgnoreNulls))]
     name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
+    if name in OF_WINDOWS:
+        check_count(name, len(inner.expressions), inner)
     if ignored and name in ("lag", "lead"):
         name = f"{name} ignoring nulls" if ignored[0].value else name
         function = OF_WINDOWS[name](_all(inner.expressions, scope), "", scope)
@@ -1216,6 +1329,8 @@ SPELLINGS: dict[type, Spell] = {
     exp.Column: _column,
     exp.Identifier: lambda node, scope: _column(exp.Column(this=node), scope),
     exp.Literal: _literal,
+    exp.RawString: lambda node, scope: text_constant(str(node.this)),
+    exp.Concat: _adjacent,
     exp.Null: lambda node, scope: DuckText(NULL, VOID),
     exp.Boolean: lambda node, scope: truth(bool(node.this)),
     exp.Cast: _cast,
@@ -1249,6 +1364,9 @@ SPELLINGS: dict[type, Spell] = {
     ),
     exp.BitwiseRightShift: lambda node, scope: spelled_call(
         "shiftright", _all([node.this, node.expression], scope), scope
+    ),
+    UnsignedRightShift: lambda node, scope: spelled_call(
+        "shiftrightunsigned", _all([node.this, node.expression], scope), scope
     ),
     exp.BitwiseNot: lambda node, scope: spelled_call("~", [spell(node.this, scope)], scope),
     exp.If: _if,

@@ -38,16 +38,16 @@ def _rounded(mode: str, value: object, places: int) -> decimal.Decimal:
 
 def round_half_up(value: object, places: int = 0) -> object:
     """
-    >>> round_half_up(2.5), round_half_up(-25, -1), round_half_up(1.005, 2)
-    (3.0, -30, 1.01)
+    >>> round_half_up(2.5), round_half_up(-25, -1), round_half_up(1.005, 2), round_half_up(-0.4)
+    (3.0, -30, 1.01, 0.0)
     """
     return _nearest(decimal.ROUND_HALF_UP, value, places)
 
 
 def round_half_even(value: object, places: int = 0) -> object:
     """
-    >>> round_half_even(2.5), round_half_even(-25, -1), round_half_even(1.005, 2)
-    (2.0, -20, 1.0)
+    >>> round_half_even(2.5), round_half_even(-25, -1), round_half_even(1.005, 2), round_half_even(-0.4)
+    (2.0, -20, 1.0, 0.0)
     """
     return _nearest(decimal.ROUND_HALF_EVEN, value, places)
 
@@ -57,7 +57,7 @@ def _nearest(mode: str, value: object, places: int) -> object:
         case float():
             if not math.isfinite(value) or places > 400:
                 return value
-            return float(_rounded(mode, value, places))
+            return float(_rounded(mode, value, places)) + 0.0  # the decimals on the way know no -0.0
         case int():
             return value if places >= 0 else int(_rounded(mode, value, places))
         case decimal.Decimal():
@@ -255,7 +255,7 @@ NUMBERS: dict[str, Function] = {
     "asin": _real(math.asin),
     "asinh": _real(math.asinh),
     "atan": _real(math.atan),
-    "atan2": _real(math.atan2),
+    "atan2": _real(lambda y, x: math.atan2(y + 0.0, x + 0.0)),  # of -0.0 as of 0.0
     "atanh": _area_tangent,
     "bin": _bits,
     "bit_count": bit_count,

@@ -30,11 +30,13 @@ LONGEST = 2**31 - 16
 def substring(text: Text, position: int, length: int | None = None) -> Text:
     """Positions are counted from 1, negative ones from the end; what lies before the text counts as empty.
 
-    >>> substring("abc", 2), substring("abc", -2, 1), substring("abc", -5, 3)
-    ('bc', 'b', 'a')
+    >>> substring("abc", 2), substring("abc", -2, 1), substring("abc", -5, 3), substring("abc", -(2**31))
+    ('bc', 'b', 'a', 'ab')
     """
     begin = position - 1 if position > 0 else len(text) + position if position < 0 else 0
-    end = len(text) if length is None else begin + length
+    # Without a length, a text goes on for as many characters as an INT counts, from before its start, too.
+    rest = 2**31 - 1 if isinstance(text, str) else len(text) - begin
+    end = begin + (rest if length is None else length)
     return text[max(begin, 0) : max(end, 0)]
 
 
