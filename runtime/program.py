@@ -1325,22 +1325,6 @@ class RowProjection:
     lists: tuple[ListColumn, ...] = ()
 
 
-# Rows that are sorted by one number: a hash of their keys above the tick of their time (`order.py`).
-
-TICK_BITS = 44
-"""Of the number that rows are sorted by."""
-
-
-def tick_limits(grain: int) -> tuple[int, int]:
-    """The first and the last time of which the tick has no more bits than that.
-
-    >>> tick_limits(1), tick_limits(1 << 20) == (-(2**63), 2**63 - 1)
-    ((-8796093022208, 8796093022207), True)
-    """
-    half = grain << (TICK_BITS - 1)
-    return -half, half - 1
-
-
 NODE = "node number"
 """The column of rows from outside that has the number of the node that reads them. No column of events has a
 name with a blank."""

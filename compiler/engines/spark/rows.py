@@ -32,9 +32,8 @@ from neelc.rows.plan.plan import RowPlan, time_unit
 from neelc.runtime.kernels.rows import program as p
 from neelc.runtime.kernels.rows.program import RowOrder
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import TICK_BITS
 from neelc.runtime.values.statistics import PAIRED
-from neelc.scalar.spark.expressions import GRAIN, as_number, grouped, sort_number, sql
+from neelc.scalar.spark.expressions import GRAIN, TICK_BITS, as_number, grouped, sort_number, sql
 from neelc.scalar.spark.trees import TypedSql, alias, identifier, raw, spark_type, text
 from neelc.scalar.type_of import type_of
 

@@ -26,7 +26,6 @@ from neelc.runtime.kernels.sequential.program import (
     SymbolOutput,
 )
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import tick_limits
 from neelc.scalar.spark.expressions import as_number, floor_divided, sort_number, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
@@ -111,10 +110,8 @@ def ordered_events(
     names = tuple(map(identifier, keys))
     if grain is None:
         return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, why))
-    first, last = tick_limits(grain)
-    number = sort_number(names, f"least(greatest({MOMENT}, {first}L), {last}L)", grain)
     comment = "The events of each partition together, nearly in order: sorting one number is fastest."
-    return emitting.let("ordered", Sorted(events, names, (number,)), comment)
+    return emitting.let("ordered", Sorted(events, names, (sort_number(names, MOMENT, grain),)), comment)
 
 
 def _emit_measures(

@@ -17,12 +17,9 @@ from neelc.ir.expressions import AtRow, Expr, OverRows
 from neelc.ir.types import BIGINT, LENGTHS
 from neelc.pattern.plan.columns import NUMBER
 from neelc.runtime.kernels.temporal.program import BITS, RunPart
-from neelc.scalar.spark.expressions import sql
+from neelc.scalar.spark.expressions import GRAIN, sql
 from neelc.scalar.spark.trees import identifier, spark_type
 from neelc.scalar.type_of import type_of
-
-GRAINS = {"MICROSECOND": 1 << 10, "NANOSECOND": 1 << 20}
-"""The ticks that events are sorted by, of clocks that need any: 44 bits of them are more than 500 years."""
 
 
 def emit_temporal_matcher(
@@ -36,9 +33,8 @@ def emit_temporal_matcher(
         "What each event meets by itself, as bits.",
     )
     program = plan.program
-    grain = GRAINS.get(emitting.unit, 1)
-    if program.keys and (program.reach is None or program.reach >= grain):
-        program = replace(program, grain=grain)
+    if program.keys and (program.reach is None or program.reach >= GRAIN):
+        program = replace(program, grain=GRAIN)
     ordered = ordered_events(
         emitting, events, program.keys, "an interval may begin at any time", program.grain
     )

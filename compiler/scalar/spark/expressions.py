@@ -37,7 +37,6 @@ from neelc.ir.types import (
     Struct,
 )
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.program import TICK_BITS
 from neelc.runtime.values.statistics import PAIRED
 from neelc.runtime.values.times import date_of, timestamp_ntz_of, timestamp_of
 from neelc.scalar import decimals
@@ -537,14 +536,15 @@ def floor_divided(text: str, by: int) -> str:
 # One number to sort by: the events of a key together, nearly in order. Spark sorts a BIGINT several times
 # faster than it compares the columns of rows (decision 0031).
 
+TICK_BITS = 44
 GRAIN = 1 << (64 - TICK_BITS)
 """The number is a hash of the keys above TICK_BITS bits of time. These are all bits of a time but its last
 20, which are a second if it counts microseconds."""
 
 
 def sort_number(keys: tuple[str, ...], number: str, grain: int = GRAIN) -> str:
-    """A hash of `keys` above the ticks of `number`, each `grain` long, of which no more than TICK_BITS may be
-    needed.
+    """A hash of `keys` above the ticks of `number`, each `grain` long. With a grain of 1 the number must have
+    32 bits.
 
     >>> sort_number(("id",), "start")
     'shiftleft(xxhash64(id), 44) | (shiftright(start, 20) + 8796093022208L)'

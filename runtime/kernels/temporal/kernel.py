@@ -24,7 +24,6 @@ from neelc.runtime.kernels.temporal.program import TIME, RunEvent, RunPart, Temp
 from neelc.runtime.kernels.temporal.runs import MATCHED, SHOWN, SPOILING, Roles, TemporalEvents
 from neelc.runtime.late_dataclass import dataclass
 from neelc.runtime.order import mended, section_heads
-from neelc.runtime.program import tick_limits
 from neelc.runtime.worker import (
     MOST_MATCHES,
     ROWS_AT_ONCE,
@@ -177,7 +176,7 @@ def _known_nearly(program: TemporalProgram, rows: pa.RecordBatch, is_last: bool)
     more may come. If the last section has several keys, all of it waits for its end."""
     assert program.grain is not None
     time = times(rows.column(TIME), TIME)
-    ticks = np.clip(time, *tick_limits(program.grain)) & -program.grain
+    ticks = time & -program.grain
     begins = section_heads(ticks)
     settled = complete = rows.num_rows
     if not is_last:
