@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import cast
 
 import pyarrow as pa
@@ -86,17 +84,14 @@ def by_definition(query: Temporal, rows: Sequence[Row]) -> Found:
     return Counter((*map(repr, map(_steady, match.values)), match.valid // 1_000_000) for match in found)
 
 
-def by_kernel(
-    query: Temporal, rows: Sequence[Row], rows_at_once: int, batch: int, grain: int | None = None
-) -> Found:
-    """The same, as the kernel has them, with the rows in batches of some length: in order, or sorted by one
-    number with ticks of some `grain`, in which keys are mixed."""
+def by_kernel(query: Temporal, rows: Sequence[Row], rows_at_once: int, batch: int) -> Found:
+    """The same, as the kernel has them, with the rows in batches of some length."""
     plan = temporal_plan(query, "MILLISECOND")
-    table = table_of(plan, rows, grain)
+    table = table_of(plan, rows)
     batches = (table.slice(first, batch) for first in range(0, table.num_rows, batch))
     return Counter(
         (*measures_of(plan, row), row[TIME])
-        for result in kernel(replace(plan.program, grain=grain), rows_at_once)(batches)
+        for result in kernel(plan.program, rows_at_once)(batches)
         for row in result.to_pylist()
     )
 
@@ -131,10 +126,9 @@ def _sure(query: Temporal, rows: Sequence[Row], now: int) -> Found:
     return Counter((*map(repr, map(_steady, match.values)), match.valid // 1_000_000) for match in found)
 
 
-def table_of(plan: TemporalPlan, rows: Sequence[Row], grain: int | None = None) -> pa.RecordBatch:
+def table_of(plan: TemporalPlan, rows: Sequence[Row]) -> pa.RecordBatch:
     """What the kernel reads of the events, in its order."""
-    order = partial(_order, plan) if grain is None else partial(_number, plan, grain)
-    events = sorted((row for row in rows if row["ts"] is not None), key=order)
+    events = sorted((row for row in rows if row["ts"] is not None), key=lambda row: _order(plan, row))
     arrays = {
         column.name: pa.array([_value(column.expression, EVENT, row) for row in events])
         for column in plan.columns
@@ -150,12 +144,6 @@ def table_of(plan: TemporalPlan, rows: Sequence[Row], grain: int | None = None) 
 def _order(plan: TemporalPlan, row: Row) -> tuple[object, ...]:
     keys = [row[name] for name in plan.query.partition]
     return (*((key is not None, key or 0) for key in keys), row["ts"])
-
-
-def _number(plan: TemporalPlan, grain: int, row: Row) -> tuple[int, ...]:
-    """Two of three keys are alike; the latest event of a tick comes first."""
-    at = cast(int, row["ts"])
-    return sum(row[name] == 1 for name in plan.query.partition), at // grain, -at
 
 
 def _bits(plan: TemporalPlan, row: Row) -> int:

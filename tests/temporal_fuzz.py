@@ -35,7 +35,7 @@ def pair(seed: int) -> int | None:
     try:
         with patch.object(reference, "MAX_CONFIGURATIONS", MAX_CONFIGURATIONS):
             expected = by_definition(query, rows)
-        found = by_kernel(query, rows, rows_at_once, batch, _grain(query, random))
+        found = by_kernel(query, rows, rows_at_once, batch)
     except (LimitReached, UnsupportedQuery):
         return None
     assert found == expected, (
@@ -43,11 +43,6 @@ def pair(seed: int) -> int | None:
     )
     check_stream(seed, text, query, rows)
     return expected.total()
-
-
-def _grain(query: Temporal, random: Random) -> int | None:
-    """With a partition, events may come nearly in order."""
-    return random.choice((None, 1, 2, 4, 32)) if query.partition else None
 
 
 def check_stream(seed: int, text: str, query: Temporal, rows: Sequence[Row]) -> None:

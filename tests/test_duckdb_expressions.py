@@ -226,8 +226,11 @@ def test_what_is_not_spelled_has_a_name(text: str, problem: str) -> None:
         spelled(text, NameScope({"": {"x": t.INT, "s": t.STRING}}))
 
 
-def test_from_json_is_for_cells_of_files() -> None:
+def test_from_json_is_for_users_and_for_cells_of_files() -> None:
+    """A user's has the parts of a value that fit; a cell that does not fit is NULL, and the plan fails."""
     columns = {"": {"s": t.STRING}}
-    assert spelled("from_json(s, 'ARRAY<INT>')", NameScope(columns)).type == t.Array(t.INT)
-    with pytest.raises(UnspelledOperation, match="the function from_json"):
-        spelled("from_json(s, 'ARRAY<INT>')", NameScope(columns, strict=True))
+    for strict in (False, True):
+        found = spelled("from_json(s, 'ARRAY<INT>')", NameScope(columns, strict=strict))
+        assert found.type == t.Array(t.INT)
+    with pytest.raises(UnspelledOperation, match="from_json of 3 arguments"):
+        spelled("from_json(s, 'ARRAY<INT>', map('mode', 'FAILFAST'))", NameScope(columns, strict=True))

@@ -4,7 +4,7 @@ order of their end points, written here from the words of the language alone."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from random import Random
@@ -299,18 +299,9 @@ def as_found(program: TemporalProgram, batches: Sequence[pa.RecordBatch]) -> Fou
 def by_kernel(
     program: TemporalProgram, events: Sequence[Event], rows_at_once: int = 1000, size: int = 1000
 ) -> Found:
-    rows = table(sorted(events, key=nearly(program.grain) if program.grain else exactly))
+    rows = table(sorted(events, key=lambda event: (event["k"] is not None, event["k"] or 0, event[TIME])))
     batches = (rows.slice(first, size) for first in range(0, rows.num_rows, size))
     return as_found(program, list(temporal(program, rows_at_once)(batches)))
-
-
-def exactly(event: Event) -> tuple[int, ...]:
-    return event["k"] is not None, event["k"] or 0, event[TIME]
-
-
-def nearly(grain: int) -> Callable[[Event], tuple[int, ...]]:
-    """The order by one number: NULL and some other key are alike, and the latest event of a tick is first."""
-    return lambda event: (event["k"] == 1, event[TIME] // grain, -event[TIME])
 
 
 # Random programs over random events.
@@ -462,9 +453,6 @@ def check(seed: int) -> int:
     for _ in range(2):
         at_once, size = chance.choice([1, 2, 3, 5, 9]), chance.choice([1, 2, 3, 7])
         assert by_kernel(program, events, at_once, size) == expected, (seed, at_once, size)
-        if program.keys:
-            sorted_nearly = replace(program, grain=chance.choice([1, 2, 4, 64]))
-            assert by_kernel(sorted_nearly, events, at_once, size) == expected, (seed, at_once, size)
     return len(expected)
 
 
@@ -805,5 +793,4 @@ def random_temporal() -> None:
     for seed in range(150):
         program, events = sample(seed)
         for at_once in (2, 5):
-            grain = 2 if program.keys and at_once == 5 else None
-            by_kernel(replace(program, reach=program.reach or 4, grain=grain), events, at_once, 3)
+            by_kernel(replace(program, reach=program.reach or 4), events, at_once, 3)

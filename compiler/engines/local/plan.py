@@ -47,7 +47,6 @@ from neelc.ir.types import DataType, stored
 from neelc.rows.bind.host_text import SparkQuery
 from neelc.runtime.kernels.rows.program import RowOrder, RowProgram
 from neelc.runtime.kernels.rules.program import RuleSet
-from neelc.runtime.kernels.temporal.program import TIME, TemporalProgram
 from neelc.runtime.program import PatternProgram
 from neelc.scalar.duckdb.lookups import beside_lookup
 from neelc.scalar.duckdb.operators import common_pieces
@@ -170,8 +169,6 @@ def _exact_order(program: AnyProgram) -> tuple[AnyProgram, str] | None:
     match program:
         case PatternProgram(grain=int()):
             return replace(program, grain=None), "start"
-        case TemporalProgram(grain=int()):
-            return replace(program, grain=None), identifier(TIME)
         case RuleSet(events=PatternProgram(grain=int())):
             return replace(program, events=replace(program.events, grain=None)), "start"
         case RowProgram(order=RowOrder(column, descending=descending, nulls_last=nulls_last)):

@@ -26,7 +26,7 @@ from neelc.runtime.kernels.sequential.program import (
     SymbolOutput,
 )
 from neelc.runtime.late_dataclass import dataclass
-from neelc.scalar.spark.expressions import as_number, floor_divided, sort_number, sql
+from neelc.scalar.spark.expressions import as_number, floor_divided, sql
 from neelc.scalar.spark.trees import alias, identifier, spark_type
 
 # Time in chunks, for pattern matchers without partitions: so that all cores find matches.
@@ -102,16 +102,10 @@ def emit_pattern_matcher(
     return _emit_measures(emitting, operator, plan, matches)
 
 
-def ordered_events(
-    emitting: RelationBuilder, events: str, keys: Sequence[str], why: str, grain: int | None = None
-) -> str:
-    """The events in the order that kernels read them in, with a `grain` nearly; `why` says why all are on one
-    core, if they are."""
+def ordered_events(emitting: RelationBuilder, events: str, keys: Sequence[str], why: str) -> str:
+    """The events in the order that kernels read them in; `why` says why all are on one core, if they are."""
     names = tuple(map(identifier, keys))
-    if grain is None:
-        return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, why))
-    comment = "The events of each partition together, nearly in order: sorting one number is fastest."
-    return emitting.let("ordered", Sorted(events, names, (sort_number(names, MOMENT, grain),)), comment)
+    return emitting.let("ordered", Sorted(events, names, (*names, MOMENT)), _order(keys, why))
 
 
 def _emit_measures(

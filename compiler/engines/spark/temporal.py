@@ -3,8 +3,6 @@ matches, their measures."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from neelc.algebra.plan.sequential import without_spans
 from neelc.algebra.plan.temporal import TemporalPlan
 from neelc.algebra.rules.rule import place_of
@@ -17,7 +15,7 @@ from neelc.ir.expressions import AtRow, Expr, OverRows
 from neelc.ir.types import BIGINT, LENGTHS
 from neelc.pattern.plan.columns import NUMBER
 from neelc.runtime.kernels.temporal.program import BITS, RunPart
-from neelc.scalar.spark.expressions import GRAIN, sql
+from neelc.scalar.spark.expressions import sql
 from neelc.scalar.spark.trees import identifier, spark_type
 from neelc.scalar.type_of import type_of
 
@@ -32,13 +30,8 @@ def emit_temporal_matcher(
         SelectColumns(below.relation, (*writer.items(), (writer.bits(plan.bits), BITS))),
         "What each event meets by itself, as bits.",
     )
-    program = plan.program
-    if program.keys and (program.reach is None or program.reach >= GRAIN):
-        program = replace(program, grain=GRAIN)
-    ordered = ordered_events(
-        emitting, events, program.keys, "an interval may begin at any time", program.grain
-    )
-    kernel = Kernel(ordered, program, schema(plan), emitting.most_matches)
+    ordered = ordered_events(emitting, events, plan.program.keys, "an interval may begin at any time")
+    kernel = Kernel(ordered, plan.program, schema(plan), emitting.most_matches)
     matches = emitting.let("matches", kernel, f"Matches of {operator.clause.text}")
     names, lasting = named(operator.payload), instant(operator.clock) // LENGTHS[emitting.unit]
     measures = [

@@ -1,8 +1,8 @@
 """MATCH_RECOGNIZE_TEMPORAL on the worker.
 
-Events come sorted by key and time, or nearly so. The matches of a key that is complete are found at once. Of
-the last key, which may go on, those are found that are certain whatever comes, and those events are kept that
-other matches can have. What was certain before is found again among these, and left out.
+Events come sorted by key and time. The matches of a key that is complete are found at once. Of the last key,
+which may go on, those are found that are certain whatever comes, and those events are kept that other matches
+can have. What was certain before is found again among these, and left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from neelc.runtime import columns as segments
-from neelc.runtime.columns import Bools, Ints, key_text, taken, times
+from neelc.runtime.columns import Bools, Ints, key_text, taken
 from neelc.runtime.failures import FailureContext
 from neelc.runtime.kernels.frontier import distinct
 from neelc.runtime.kernels.temporal.certainty import CertainMatcher
@@ -23,7 +23,6 @@ from neelc.runtime.kernels.temporal.matching import TemporalMatches
 from neelc.runtime.kernels.temporal.program import TIME, RunEvent, RunPart, TemporalOutput, TemporalProgram
 from neelc.runtime.kernels.temporal.runs import MATCHED, SHOWN, SPOILING, Roles, TemporalEvents
 from neelc.runtime.late_dataclass import dataclass
-from neelc.runtime.order import mended, section_heads
 from neelc.runtime.worker import (
     MOST_MATCHES,
     ROWS_AT_ONCE,
@@ -35,7 +34,6 @@ from neelc.runtime.worker import (
     WorkerLimits,
     WorkerSearch,
     WorkerState,
-    one_batch,
 )
 
 
@@ -71,16 +69,27 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
     def __init__(
         self, program: TemporalProgram, rows: pa.RecordBatch, facts: WaitingEvents, is_last: bool
     ) -> None:
-        self.program, self.facts, self.is_last = program, facts, is_last
-        known = (_known_exactly if program.grain is None else _known_nearly)(program, rows, is_last)
-        self.rows, self.last_head, self.complete = known.rows, known.last_head, known.complete
-        self.columns = {name: self.rows.column(name).slice(0, self.complete) for name in rows.schema.names}
+        self.program, self.rows, self.facts, self.is_last = program, rows, facts, is_last
+        keys = [rows.column(name) for name in program.keys]
+        self.heads = segments.heads(keys, rows.num_rows)
+        self.last_head = int(self.heads[-1])
+        self.complete = rows.num_rows if is_last else self._complete()
+        self.columns = {name: rows.column(name).slice(0, self.complete) for name in rows.schema.names}
         self.matcher: CertainMatcher | None = None
         if self.complete:
-            heads = known.heads[known.heads < self.complete]
+            heads = self.heads[self.heads < self.complete]
             is_final = np.ones(len(heads), dtype=np.bool_)
             is_final[-1] = is_last or self.last_head >= self.complete
             self.matcher = _matcher(program, self.columns, heads, is_final, facts)
+
+    def _complete(self) -> int:
+        """How many rows are of instants that are complete. Without a window, no match of a key that may go on
+        is looked for: all of its events are needed in any case."""
+        if self.program.reach is None:
+            return self.last_head
+        time = np.asarray(self.rows.column(TIME)).astype(np.int64, copy=False)[self.last_head :]
+        changes = np.flatnonzero(time[1:] != time[:-1])
+        return self.last_head + (int(changes[-1]) + 1 if len(changes) else 0)
 
     def matches(self) -> Iterator[TemporalMatches]:
         if self.matcher is None:
@@ -107,9 +116,7 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
         if self.is_last:
             return NeededRows(WaitingEvents())
         rest = self.rows.slice(self.complete)
-        if self.matcher is None:
-            return NeededRows(self.facts, (rest,))
-        if self.matcher.is_final[-1]:
+        if self.matcher is None or self.matcher.is_final[-1]:
             return NeededRows(WaitingEvents(), (rest,))
         matcher = self._last_key(self.matcher)
         roles = roles_left(self.program, matcher, first_starts(self.program, matcher))
@@ -141,58 +148,6 @@ class TemporalSearch(WorkerSearch[WaitingEvents, TemporalMatches]):
     def location(self, found: TemporalMatches, number: int) -> Mapping[str, object]:
         assert self.matcher is not None
         return {"key": key_of_match(self.matcher, found)}
-
-
-# What is known for sure when a search begins.
-
-
-@dataclass(frozen=True, eq=False)
-class KnownRows:
-    """Rows, the first `complete` of which are in the order of keys and time: all of instants that are
-    complete. Keys begin at `heads`; the last one, at `last_head`, may go on if some of it is complete."""
-
-    rows: pa.RecordBatch
-    heads: Ints
-    last_head: int
-    complete: int
-
-
-def _known_exactly(program: TemporalProgram, rows: pa.RecordBatch, is_last: bool) -> KnownRows:
-    """Of rows in the order of keys and time. Without a window, no match of a key that may go on is looked
-    for: all of its events are needed in any case."""
-    heads = segments.heads([rows.column(name) for name in program.keys], rows.num_rows)
-    last_head = complete = int(heads[-1])
-    if is_last:
-        complete = rows.num_rows
-    elif program.reach is not None:
-        time = times(rows.column(TIME), TIME)[last_head:]
-        changes = np.flatnonzero(time[1:] != time[:-1])
-        complete += int(changes[-1]) + 1 if len(changes) else 0
-    return KnownRows(rows, heads, last_head, complete)
-
-
-def _known_nearly(program: TemporalProgram, rows: pa.RecordBatch, is_last: bool) -> KnownRows:
-    """Of rows that come sorted by one number: they are put in order but for those of the last tick, to which
-    more may come. If the last section has several keys, all of it waits for its end."""
-    assert program.grain is not None
-    time = times(rows.column(TIME), TIME)
-    ticks = time & -program.grain
-    begins = section_heads(ticks)
-    settled = complete = rows.num_rows
-    if not is_last:
-        settled -= int(np.count_nonzero(ticks[begins[-1] :] == ticks[-1]))
-        complete = min(int(begins[-1]), settled)
-    if not settled:
-        return KnownRows(rows, np.zeros(0, dtype=np.int64), 0, 0)
-    keys = [rows.column(name).slice(0, settled) for name in program.keys]
-    order, heads = mended(keys, time[:settled], ticks[:settled], begins[begins < settled])
-    last_head = int(heads[-1]) if is_last else complete
-    if program.reach is not None and int(heads[-1]) <= last_head:
-        complete = settled
-    if order is not None:
-        ordered = rows.slice(0, complete).take(pa.array(order[:complete]))
-        rows = one_batch((ordered, rows.slice(complete)))
-    return KnownRows(rows, heads, last_head, complete)
 
 
 def _matcher(

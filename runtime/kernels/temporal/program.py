@@ -170,8 +170,6 @@ class TemporalProgram:
     - `reach`: from the start of a match, the least start of its runs, to the instant at which it is decided,
       the column `time` differs by at most that; None: there is no window.
     - `codings`: columns in the same one are compared with each other by conditions.
-    - `grain`: rows come sorted by one number (`neelc.runtime.order`), which has their time in ticks of that
-      length; None: by keys and time.
     - `label`: the pattern, for messages.
 
     Two matches differ in their runs, or in the events of these that `outputs` or the conditions of any symbol
@@ -185,7 +183,6 @@ class TemporalProgram:
     reach: int | None = None
     codings: tuple[tuple[str, ...], ...] = ()
     label: str = field(default="", compare=False)
-    grain: int | None = None
 
 
 def columns_read(tests: Iterable[Value]) -> Iterator[ColumnValue]:
