@@ -26,7 +26,7 @@ from bench.bench_rows import BOTH, FALLS, FLINK_KEYS, FLINK_ROWS, FUNNEL, LIMIT,
 from bench.data import Recipe, csv, parquet
 from bench.flink import Flink, install
 from bench.row import Row
-from bench.sides import Measured, agree, faster, in_turn, slower
+from bench.sides import agree, faster, in_turn, of, slower
 from bench.spark import execute, matches, read
 
 import neelc
@@ -83,10 +83,6 @@ def discard(frame: neelc.LocalFrame) -> int:
 def duck(text: str) -> int:
     """The number of rows of a query, all of which are brought to Python."""
     return sum(batch.num_rows for batch in duckdb.connect().sql(text).to_arrow_reader(100_000))
-
-
-def of(measured: dict[str, Measured], *names: str) -> dict[str, Measured]:
-    return {name: measured[name] for name in names}
 
 
 def keyed_sequence(scale: float) -> list[Row]:

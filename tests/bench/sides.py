@@ -94,6 +94,11 @@ def faster(
     return Row(what, shown, goal, met, numbers(measured, ratio), figure, at)
 
 
+def of(measured: Mapping[str, Measured], *names: str) -> dict[str, Measured]:
+    """Some of the sides."""
+    return {name: measured[name] for name in names}
+
+
 def slower(
     what: str,
     measured: Mapping[str, Measured],
