@@ -161,11 +161,13 @@ def broker(port: int | None = None) -> Iterator[Broker]:
         raise Unavailable("the Python package kafka-python is not installed") from None
     path = os.pathsep.join(map(str, jars("broker")))
     command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path]
-    with tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as directory:
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as directory,
+        (Path(directory) / "broker.log").open("w+") as log,
+    ):
         port, controller = port or _free_port(), _free_port()
         settings = Path(directory) / "server.properties"
         settings.write_text(PROPERTIES.format(port=port, controller=controller, directory=directory))
-        log = (Path(directory) / "broker.log").open("w+")
         storage = [*command, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings)]
         subprocess.run(storage, stdout=log, stderr=log, check=True)
         process = subprocess.Popen([*command, "kafka.Kafka", str(settings)], stdout=log, stderr=log)
@@ -175,7 +177,6 @@ def broker(port: int | None = None) -> Iterator[Broker]:
         finally:
             process.kill()  # nothing of it is kept
             process.wait(20)
-            log.close()
 
 
 def _free_port() -> int:

@@ -211,6 +211,7 @@ def calls(run: Callable[[], object]) -> int:
     return number
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", ["SKIP TILL ANY MATCH", "SKIP TILL NEXT MATCH"])
 @pytest.mark.parametrize("pattern", [chain, compared, guarded, repeated])
 def test_twice_the_events_take_twice_the_work(

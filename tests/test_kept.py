@@ -33,6 +33,7 @@ def test_all_ways_agree(part: int) -> None:
     assert seen["with matches"] > 5 and seen["streamed, with matches"] > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(2))
 def test_matches_that_come_in_many_pieces(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are reduced while they come, as large numbers of them are."""

@@ -108,6 +108,7 @@ def test_a_count_that_is_too_large(length: int, shown: str) -> None:
     assert failure.limit == 10**38 - 1 and f"{shown} matches are more than" in str(failure)
 
 
+@pytest.mark.long
 def test_a_count_that_is_too_large_for_a_bigint() -> None:
     """Without a list: no more matches than there are choices of so many events."""
     text = "SEQ(B a, B b, B c, B d, B e, B f, B g, B h) WHERE [id] WITHIN 5000 RETURN count(*)"

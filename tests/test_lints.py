@@ -267,6 +267,7 @@ def doubtful_clause(chance: Random) -> str:
     )
 
 
+@pytest.mark.long
 def test_warnings_about_clauses_are_certain() -> None:
     """On random clauses and rows: what is never TRUE can be FALSE, what is always NULL can be NULL, what is
     always TRUE can go, and what takes all rows can be followed by `$`."""

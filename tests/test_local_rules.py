@@ -297,6 +297,7 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert bag(two["B"]) == own and two.df.run.engine.pool is not None
 
 
+@pytest.mark.long
 def test_random_rules() -> None:
     """Each has the rows that the reference finds for it alone: more in `make fuzz`."""
     found = checked(check_set, 6_000_002, 8)

@@ -36,15 +36,18 @@ def tally() -> Tally:
     return seen
 
 
+@pytest.mark.long
 def test_every_step_finds_what_the_query_finds(tally: Tally) -> None:
     assert tally.queries == QUERIES
     assert tally.too_large < QUERIES * STREAMS / 50
 
 
+@pytest.mark.long
 def test_queries_have_matches(tally: Tally) -> None:
     assert tally.with_matches > 0.4 * tally.pairs
 
 
+@pytest.mark.long
 def test_rules_fire(tally: Tally) -> None:
     """Random queries that no rule fires on test nothing. Rare rules may need more queries than these."""
     # `complete_fuzz` draws WHEN COMPLETE: few of these queries have a negation at an end.

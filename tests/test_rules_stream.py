@@ -26,6 +26,7 @@ def event(kind: str, ts: int, id: int = 1) -> dict[str, object]:
     return {"ts": ts, "te": ts, "kind": kind, "id": id, "x": 1.0, "n": 1, "user": "u"}
 
 
+@pytest.mark.long
 def test_random_sets_over_streams() -> None:
     """`make fuzz` compares more of them."""
     seen = Counter[str]()

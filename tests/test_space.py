@@ -108,6 +108,7 @@ def random_case(chance: Random) -> str:
     return f"# Random.\nevents s\nts  kind  id  g:GEOMETRY\n{events}\n\nquery\n{query}\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_engines_agree_on_random_geometries(tmp_path: Path, seed: int) -> None:
     chance, found, path = Random(seed), 0, tmp_path / "random.case"

@@ -356,6 +356,7 @@ WEIGHED = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("negation", "last", "behind"),
     [
@@ -490,6 +491,7 @@ def test_every_query_needs_a_window() -> None:
 # Random scripts, streams, micro-batches and orders of arrival.
 
 
+@pytest.mark.long
 def test_networks_find_what_the_reference_does() -> None:
     tally = compare(31_000, 90)
     assert tally.broken == []

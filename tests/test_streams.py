@@ -37,6 +37,7 @@ from neelc.runtime.reference import Tables
 from neelc.runtime.streaming import StreamMemory, StreamProgram, WatermarkMove, called
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [7_000_000, 7_000_025])
 def test_random_queries_find_the_same_as_the_reference(first: int) -> None:
     tally = run_round(first)
@@ -51,6 +52,7 @@ def test_random_partial_matches_are_the_same() -> None:
     assert tally.with_matches > 10
 
 
+@pytest.mark.long
 def test_random_matches_of_imprecise_times_have_the_same_confidence() -> None:
     tally = Tally()
     for number in range(9_000_000, 9_000_060):

@@ -118,6 +118,7 @@ def drawn_locally(asked: Question, subject: DrawnQuery, script: DrawnScript) -> 
     return content(FrameDrawing(LocalDrawing(engine), script, place, frames).picture(subject))
 
 
+@pytest.mark.long
 def test_cases() -> None:
     """Queries that read others have rows with more columns than those of the reference."""
     compared = 0

@@ -221,6 +221,7 @@ def is_cut_without_trace(run: KernelRun, spoiled: Callable[[State], State] | Non
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_can_be_cut_at_any_batch(kind: str) -> None:
     assert len(runs(kind)) >= 12
@@ -246,6 +247,7 @@ def searched_too_early(state: State) -> State:
     return replace(state, due=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spoiled", [without_facts, without_rows, without_the_last_row, searched_too_early])
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_left_out_of_the_state_is_noticed(kind: str, spoiled: Callable[[State], State]) -> None:
