@@ -129,3 +129,13 @@ def test_a_host_is_cut_off_comes_back_and_is_killed(tmp_path: Path) -> None:
         assert "refused" in page() or "reset" in page()
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     assert found.switch not in left
+
+
+def test_results_of_a_host_that_cannot_be_fetched_are_a_loss_before_it_is_given_up() -> None:
+    failed = ended("FetchFailed", 6000)
+    failed["Task End Reason"] = {"Reason": "FetchFailed", "Block Manager Address": {"Host": "10.77.0.11"}}
+    log = "\n".join(map(json.dumps, [ADDED, failed]))
+    told = "of 1 tasks 1 were lost (1 FetchFailed); Spark: its results could not be fetched"
+    assert evidence(log, "10.77.0.11", begin=5) == told
+    with pytest.raises(Failed, match="the fault hit nothing"):
+        evidence(log, "10.77.0.12", begin=5)
