@@ -8,14 +8,13 @@ engine finds the same. A part of `make fuzz`.
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
 from answers import answer
-from fuzz_runner import Check, findings_of, fuzz_parser, outcome, seen_table
+from fuzz_runner import Check, fuzz_families
 from generate.conveniences import looked_up, ordered
 from generate.declared import with_functions
 from generate.kept import kept_sample
@@ -133,19 +132,5 @@ FAMILIES: dict[str, Check] = {
 }
 
 
-def main() -> int:
-    parser = fuzz_parser("conveniences_fuzz", 2_000)
-    parser.add_argument("--family", choices=FAMILIES, help="all of them, one after the other, by default")
-    options = parser.parse_args()
-    status = 0
-    for name, check in FAMILIES.items():
-        if options.family in (None, name):
-            begin = time.monotonic()
-            findings = findings_of(check, options, "pairs")
-            print(f"\n{name}")
-            status |= outcome(seen_table(findings.seen, time.monotonic() - begin), findings.broken)
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz_families(FAMILIES, "conveniences_fuzz", 2_000))

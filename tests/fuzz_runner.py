@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -142,6 +142,21 @@ def fuzz(check: Check, program: str, pairs: int, counted: str = "pairs", until: 
         return until_broken(until or check, options.first, options.count, counted)
     findings = findings_of(check, options, counted)
     return outcome(seen_table(findings.seen, time.monotonic() - begin), findings.broken)
+
+
+def fuzz_families(families: Mapping[str, Check], program: str, pairs: int) -> int:
+    """A whole program that checks one family of queries, or all of them one after the other."""
+    parser = fuzz_parser(program, pairs)
+    parser.add_argument("--family", choices=families, help="all of them, one after the other, by default")
+    options = parser.parse_args()
+    status = 0
+    for name, check in families.items():
+        if options.family in (None, name):
+            begin = time.monotonic()
+            findings = findings_of(check, options, "pairs")
+            print(f"\n{name}")
+            status |= outcome(seen_table(findings.seen, time.monotonic() - begin), findings.broken)
+    return status
 
 
 def seen_table(seen: Counter[str], seconds: float) -> str:

@@ -9,7 +9,6 @@ Each family of queries is drawn by the generator that another program of `make f
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from algebra_fuzz import table_of as in_order
 from answers import MAX_CANDIDATES
 from answers import answer as answer_of
 from complete_fuzz import drawn as complete_sample
-from fuzz_runner import Check, findings_of, fuzz_parser, outcome, seen_table
+from fuzz_runner import Check, fuzz_families
 from generate import counted, imprecise, imprecise_worlds, sequential, stream_networks, temporal
 from generate.inner_closures import inner_closure_sample
 from generate.kept import kept_sample
@@ -382,20 +381,5 @@ FAMILIES: dict[str, Check] = {
 }
 
 
-def main() -> int:
-    parser = fuzz_parser("local_fuzz", 2_000)
-    parser.add_argument("--family", choices=FAMILIES, help="all of them, one after the other, by default")
-    options = parser.parse_args()
-    status = 0
-    for name, check in FAMILIES.items():
-        if options.family in (None, name):
-            begin = time.monotonic()
-            findings = findings_of(check, options, "pairs")
-            print(f"\n{name}")
-            table = seen_table(findings.seen, time.monotonic() - begin)
-            status |= outcome(table, findings.broken)
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fuzz_families(FAMILIES, "local_fuzz", 2_000))
